@@ -57,6 +57,11 @@ def said(text: str, session: str = "s") -> dict[str, Any]:
     return updated("agent_message_chunk", session, content={"type": "text", "text": text})
 
 
+def prompt_done(reason: str, said: str | None = None, session: str = "s") -> dict[str, Any]:
+    params = {"sessionId": session, "stopReason": reason, "agentResult": said}
+    return {"jsonrpc": "2.0", "method": "_x.ai/session/prompt_complete", "params": params}
+
+
 def result(**members: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 3, "result": members}
 
@@ -116,6 +121,10 @@ def test_the_clients_messages_tell_the_prompt_and_the_folder() -> None:
     assert len(asked) == 2
 
 
+NO_METHOD = {"jsonrpc": "2.0", "id": "skills-reload", "error": {"code": -32601, "message": "Method not found"}}
+NOT_DONE = {"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": "Internal error"}}
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -137,10 +146,28 @@ def test_the_clients_messages_tell_the_prompt_and_the_folder() -> None:
             [("error", "not logged in")],
         ),
         ([said("Hi")], []),
+        ([said("Hi"), prompt_done("end_turn"), result(stopReason="end_turn")], [("complete", None)]),
+        ([prompt_done("error", "API error"), NOT_DONE], [("error", "API error")]),
+        (
+            [said("Hi"), updated("turn_completed", own=True, stop_reason="end_turn"), prompt_done("end_turn")],
+            [("complete", None)],
+        ),
+        (
+            [said("Hi"), prompt_done("end_turn"), said("More"), prompt_done("cancelled")],
+            [("complete", None), ("interrupted", "cancelled")],
+        ),
+        ([said("Hi"), NO_METHOD, result(stopReason="cancelled")], [("interrupted", "cancelled")]),
     ],
 )
 def test_how_a_prompt_ends(given: list[dict[str, Any]], expected: list[tuple[str, str | None]]) -> None:
     assert ends(events_of(ACP, lines(*given))) == expected
+
+
+def test_what_was_open_when_a_prompt_was_cancelled_is_cancelled() -> None:
+    asked = updated("tool_call", toolCallId="a", title="run_terminal_command", rawInput={"command": "sleep 9"})
+    for over in (prompt_done("cancelled"), result(stopReason="cancelled")):
+        assert [(r.call_id, r.outcome) for r in results(events_of(ACP, lines(asked, over)))] == [("a", "cancelled")]
+    assert not results(events_of(ACP, lines(asked, prompt_done("end_turn"))))
 
 
 def test_a_session_that_is_loaded_is_told_again_and_counts_once() -> None:

@@ -190,6 +190,48 @@ def test_a_call_that_escape_stopped_is_cancelled() -> None:
     assert not any(isinstance(e, (ToolResult, SessionEnd)) for e in killed)
 
 
+OFFERED = update("available_commands_update", availableCommands=[])
+GIVEN_UP = update("retry_state", True, type="failed", message="API error (status 400)")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([OFFERED, said("Hi", 1)], [("unknown", None)]),
+        (
+            [OFFERED, said("Hi", 1), GIVEN_UP, said("go on", kind="user_message_chunk")],
+            [("error", "API error (status 400)")],
+        ),
+        ([OFFERED, GIVEN_UP, said("Again", 2)], [("unknown", None)]),
+        ([OFFERED, said("Hi", 1), ended("end_turn")], [("complete", None)]),
+        ([GIVEN_UP], []),
+    ],
+)
+def test_a_log_without_ends_of_turns_ends_with_what_is_known(given: Any, expected: list[Any]) -> None:
+    """Grok Build 0.1 wrote the commands that it offers, and no ends."""
+    assert ends(events_of(SESSION, lines(*given))) == expected
+    check_laws(SESSION, lines(*given))
+
+
+def test_a_sub_agents_log_without_ends_has_none() -> None:
+    context = DecodeContext("log", "subagent:k", "c1", "s")
+    assert not ends(decoded(SESSION, lines(OFFERED, said("Hi", 1)), context).events)
+
+
+def test_a_call_that_a_rule_forbade_is_denied() -> None:
+    told = 'Denied by permission policy: deny rule on bash matching "rm*" for tool `run_terminal_command`'
+    shown = [{"type": "content", "content": {"type": "text", "text": told}}]
+    over = update("tool_call_update", toolCallId="1", status="failed", content=shown)
+    assert [r.outcome for r in events_of(SESSION, lines(over)) if isinstance(r, ToolResult)] == ["denied"]
+
+
+def test_a_loop_that_the_agent_found_is_reported() -> None:
+    told = events_of(SESSION, lines(update("doom_loop_detected", True, message="Repeating", repeat_count=4)))
+    assert [(e.name, e.message, e.level) for e in told if isinstance(e, Notification)] == [
+        ("doom_loop_detected", "Repeating", "warning")
+    ]
+
+
 def test_costs_add_up_until_a_turn_tells_none() -> None:
     def used(**more: Any) -> dict[str, Any]:
         return ended("end_turn", usage={"inputTokens": 10, "cachedReadTokens": 4, "outputTokens": 1, **more})

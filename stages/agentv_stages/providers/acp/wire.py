@@ -313,6 +313,7 @@ class Answer(Struct, gc=False):
 
 
 class RpcError(Struct, gc=False):
+    code: int | float | None = None
     message: str | None = None
     data: Raw = ABSENT
 

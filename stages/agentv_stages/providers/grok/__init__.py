@@ -1,4 +1,4 @@
-"""Grok Build (npm `@xai-official/grok`): its streams, its ACP, its sessions on disk. Source: 1.0.5, 1.0.41."""
+"""Grok Build (npm `@xai-official/grok`): its streams, its ACP, its sessions on disk. Source: 0.1.220 to 1.0.41."""
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.grok.acp import LOSSES as ACP_LOSSES

@@ -3,15 +3,15 @@
 Its updates are those of its sessions on disk, plus its own (`_x.ai/session_notification`): the tokens of each answer,
 the ends of turns, which session is a sub-agent's. Updates of a sub-agent's session get their own stream. Recordings may
 have one direction or both, bare or in a recorder's wrapper.
-End rule: `turn_completed`; if it did not come, the answer to a prompt.
-Source: Grok Build 1.0.41, `grok agent stdio`.
+End rule: `turn_completed`; if it did not come, as in 0.1, `_x.ai/session/prompt_complete` or the answer to a prompt.
+Source: Grok Build 0.1.220 to 1.0.41, `grok agent stdio`.
 """
 
 import msgspec
 from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, SessionInfo, UserText
+from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
 from agentv_stages.payload import given, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.acp import wire
@@ -19,7 +19,7 @@ from agentv_stages.providers.acp.catalogue import FROM_CLIENT, QUIET_METHODS
 from agentv_stages.providers.grok import session
 from agentv_stages.providers.grok.ends import ended, reason_of
 from agentv_stages.providers.grok.tools import SPAWN
-from agentv_stages.providers.grok.wire import SessionLine, decode_session
+from agentv_stages.providers.grok.wire import SessionLine, decode_completed, decode_session
 
 LOSSES = (
     "the agent's version, the title; the prompt is known only where the client's messages were recorded",
@@ -31,6 +31,7 @@ LOSSES = (
 )
 _UPDATES = frozenset(("session/update", "_x.ai/session_notification", "_x.ai/session/update"))
 _MOST = 1_000
+_NO_METHOD = -32601
 
 
 class Child(Struct):
@@ -41,10 +42,11 @@ class Child(Struct):
 
 
 class State(Struct):
-    """`going`: a prompt was sent, or something was done, and no turn has ended since."""
+    """`going`: a prompt was sent, or something was done, and no turn has ended since. `over`: one has ended."""
 
     session_id: str | None = None
     going: bool = False
+    over: bool = False
     main: session.State = field(default_factory=session.State)
     children: dict[str, Child] = {}
 
@@ -73,7 +75,7 @@ class AcpDecoder:
             elif line.method is not None:
                 self._request(line.method, data, record, batch)
             elif side not in FROM_CLIENT and given(line.error):
-                self._failed(wire.decode_error(line.error).message, record, batch)
+                self._failed(wire.decode_error(line.error), record, batch)
             elif side not in FROM_CLIENT and bytes(line.result)[:1] == b"{":
                 self._response(data, record, batch)
             else:
@@ -106,6 +108,7 @@ class AcpDecoder:
             call = next((call for call, name in open_calls if name == SPAWN and call not in taken), None)
             state.children.setdefault(update.child_session_id, Child(call))
         elif child is None and not (params is not None and params.meta is not None and params.meta.isReplay):
+            state.over = state.over or update.sessionUpdate == "turn_completed"
             state.going = update.sessionUpdate != "turn_completed" and (
                 state.going or update.sessionUpdate.startswith(("agent_", "tool_"))
             )
@@ -129,6 +132,14 @@ class AcpDecoder:
             add(Notification(source, "", "permission_request", text, "info", call_id or None))
         elif method == "session/cancel":
             add(Notification(source, "", method, "", "warning"))
+        elif method == "_x.ai/session/prompt_complete":
+            done = decode_completed(data).params
+            known = done is None or done.sessionId in self.state.children or (self.state.over and not self.state.going)
+            if done is None or known:
+                batch.ignore(method)
+            else:
+                self.state.session_id = self.state.session_id or done.sessionId
+                self._ended(done.stopReason or "", done.agentResult, source, batch)
         elif method in QUIET_METHODS or method.startswith("_"):
             batch.ignore("_extension" if method.startswith("_") else method)
         else:
@@ -139,11 +150,9 @@ class AcpDecoder:
         source, state = self.context.source(record), self.state
         if result.stopReason is not None:
             if state.going:
-                status, reason = ended(result.stopReason, None, None)
-                batch.events.append(SessionEnd(source, "", status, reason))
+                self._ended(result.stopReason, None, source, batch)
             else:
                 batch.ignore("response")
-            state.going = False
         elif result.sessionId:
             model = result.models.currentModelId if result.models else None
             state.session_id = state.session_id or result.sessionId
@@ -152,9 +161,19 @@ class AcpDecoder:
         else:
             batch.ignore("response")
 
-    def _failed(self, message: str | None, record: Record, batch: Batch) -> None:
+    def _ended(self, stop_reason: str, said: str | None, source: Source, batch: Batch) -> None:
+        """The end of a prompt whose turn has no record for its end."""
+        status, reason = ended(stop_reason, None, reason_of(said))
+        session.close_calls(self.state.main, status, source, batch)
+        batch.events.append(SessionEnd(source, "-end", status, reason))
+        self.state.going, self.state.over = False, True
+
+    def _failed(self, error: wire.RpcError, record: Record, batch: Batch) -> None:
         """Handles an error instead of an answer; if it concerns a turn, the turn's end has reported it."""
-        source, reason = self.context.source(record), reason_of(message)
+        source, reason = self.context.source(record), reason_of(error.message)
+        if error.code == _NO_METHOD:  # 0.1 says so of requests of its own
+            batch.ignore("response")
+            return
         if self.state.going or self.state.session_id is None:
             batch.events.append(SessionEnd(source, "", "error", reason))
         else:

@@ -1,6 +1,6 @@
 """Ends of Grok's runs and turns, and its compactions. In: the agent's words. Out: status and reason.
 
-Source: Grok Build 1.0.41, recorded ends of all kinds and the user guide.
+Source: Grok Build 0.1.220 to 1.0.41, recorded ends of all kinds and the user guide.
 """
 
 from msgspec import Struct
@@ -11,7 +11,8 @@ from agentv_stages.pruning import REFUSED
 
 MAX_TURNS = "max_turns_reached"
 COMPACTION = "auto_compact_"
-_GOOD = frozenset(("end_turn", "stop_sequence"))
+_GOOD = frozenset(("end_turn", "stop_sequence", "EndTurn"))
+_CANCELLED = frozenset(("cancelled", "Cancelled"))
 _WRAPPED = "Internal error: "
 
 
@@ -19,15 +20,17 @@ class _Failure(Struct, gc=False):
     message: str
 
 
-_decode = Decoder(_Failure).decode
+_decode = Decoder(_Failure | str).decode
 
 
 def ended(stop_reason: str, cancelled_by: str | None, said: str | None) -> tuple[Status, str | None]:
-    """By the stop reason of a turn; `cancelled_by` says what cancelled it, `said` what went wrong."""
+    """By the stop reason of a turn, which 0.1 writes in camel case; `cancelled_by` says what cancelled it, `said` what
+    went wrong.
+    """
     if stop_reason in _GOOD:
         return "complete", None
-    if stop_reason == "cancelled":
-        return "error" if cancelled_by == MAX_TURNS else "interrupted", cancelled_by or stop_reason
+    if stop_reason in _CANCELLED:
+        return "error" if cancelled_by == MAX_TURNS else "interrupted", cancelled_by or "cancelled"
     return ("error", said or stop_reason) if stop_reason or said else ("unknown", None)
 
 
@@ -35,7 +38,8 @@ def reason_of(message: str | None) -> str | None:
     """An error's message, without the JSON in which Grok wraps some."""
     if message and message.startswith(_WRAPPED):
         try:
-            return _decode(message[len(_WRAPPED) :].encode()).message
+            said = _decode(message[len(_WRAPPED) :].encode())
+            return said if isinstance(said, str) else said.message
         except (*REFUSED, UnicodeEncodeError):
             return message
     return message

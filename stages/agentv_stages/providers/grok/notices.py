@@ -1,6 +1,6 @@
 """Updates of Grok's that are not part of the conversation: those worth reporting to a person, and those that are not.
 
-Source: Grok Build 1.0.41, recordings of its sessions on disk and of its ACP.
+Source: Grok Build 0.1.220 to 1.0.41, recordings of its sessions on disk and of its ACP.
 """
 
 from agentv_stages.batch import Batch, Record
@@ -10,7 +10,7 @@ from agentv_stages.providers.grok.wire import Update
 
 _QUIET = frozenset(
     (
-        *("available_commands_update", "background_tasks", "compaction_checkpoint", "config_option_update"),
+        *("background_tasks", "compaction_checkpoint", "config_option_update"),
         *("current_mode_update", "hook_execution", "interaction_resolved", "last_turn_summary", "model_changed"),
         *("pending_interaction", "plan", "session_info_update", "session_summary_generated", "subagent_spawned"),
         *("task_backgrounded", "tool_call_delta_chunk", "usage_update"),
@@ -39,6 +39,8 @@ def notice(update: Update, source: Source, record: Record, batch: Batch) -> None
         add(compaction(source, kind, update.error or update.reason or update.message or shrunk))
     elif kind == "hook_annotation":
         add(Notification(source, "", kind, update.message or ""))
+    elif kind == "doom_loop_detected":
+        add(Notification(source, "", kind, update.message or "", "warning"))
     else:
         batch.unknown_type(kind or "(no sessionUpdate)", record)
 

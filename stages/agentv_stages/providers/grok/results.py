@@ -2,7 +2,7 @@
 
 `rawOutput` is an object of the tool's own shape, with its text under one of a few names, at most two levels deep; a
 shell's has what the model received, and the exit code. A call that never ran has no `rawOutput` and says so in words.
-Source: Grok Build 1.0.41, recordings of every tool that it offers.
+Source: Grok Build 0.1.220 to 1.0.41, recordings of every tool that they offer.
 """
 
 import re
@@ -21,9 +21,13 @@ _TEXTS = (
     *("output_for_prompt", "tool_output_for_prompt", "summary_for_prompt", "content"),
     *("output", "message", "text", "summary", "error"),
 )
-_REFUSED = re.compile(r"User (?:rejected|cancelled) the execution|Tool `[^`]*` was not executed|Hook denied: ")
+_REFUSED = re.compile(
+    r"User (?:rejected|cancelled) the execution|Tool `[^`]*` was not executed|Hook denied: |"
+    r"Denied by permission policy: "
+)
 _STARTED = re.compile(r"\ASubagent started in background\.\s+subagent_id: ([\w-]+)")
 _DEEPEST = 3
+_KILLED = -1  # by a signal or a timeout: it has no exit code
 _TRUE = Raw(b"true")
 
 
@@ -64,6 +68,7 @@ def gave(status: str, raw: Raw, content: Raw) -> Given:
     if kind == "Bash":
         code = _number(members.get("exit_code"))
         failed = failed or bool(code) or members.get("timed_out") == _TRUE
+        code = None if code == _KILLED else code
     output = _bytes(members.get("stdout")) if kind == "GrepSearch" else _text(members, 0)
     if output is None:
         output = _shown(content) or raw

@@ -5,8 +5,9 @@ an answer have the time at which it began (`streamStartMs`), which separates ans
 arguments, its last one the result. `turn_completed` ends a turn, with the tokens of all its model calls and those of
 the sub-agents that it waited for. A fork begins with its parent's log under the fork's own id; the event ids stay the
 parent's, and events with another session's id are reported only in the parent.
-End rule: `turn_completed`, by its stop reason.
-Source: Grok Build 1.0.5 and 1.0.41.
+End rule: `turn_completed`, by its stop reason. 0.1 writes none, but `available_commands_update`, which later versions
+do not write: its sessions end as `error` if their last model call was given up, else as `unknown`.
+Source: Grok Build 0.1.220, 1.0.5 and 1.0.41.
 """
 
 from msgspec import Struct, field
@@ -21,6 +22,7 @@ from agentv_stages.event import (
     SessionEnd,
     SessionInfo,
     Source,
+    Status,
     ToolCall,
     ToolResult,
     UserText,
@@ -57,6 +59,7 @@ LOSSES = (
     "arguments that are not JSON; calls after one whose refusal ended the turn",
     "costs, as soon as one turn has none",
     "that an answer was cut off and tried again: its two texts become one, with a notice before it",
+    "in version 0.1 tokens, how a turn ended, the end of its last text",
 )
 _MOST_OPEN = 10_000
 _BANG = "bash-mode-"
@@ -68,7 +71,8 @@ class State(Struct):
     """The state between lines. `open`: calls of the current turn without a result, with their names.
 
     `counted`: this session's answers report their tokens, so those of turns are not needed; `ran`: the turn is a
-    command that the user ran.
+    command that the user ran. `endless`: a version wrote the log that has no records for the ends of turns; then `last`
+    is its last record, and `failure` why the last model call was given up.
     """
 
     session_id: str | None = None
@@ -78,6 +82,9 @@ class State(Struct):
     answered: bool = False
     counted: bool = False
     ran: bool = False
+    endless: bool = False
+    last: Source | None = None
+    failure: str | None = None
     heard: Heard = field(default_factory=Heard)
     open: dict[str, str] = {}
     bill: Bill = field(default_factory=Bill)
@@ -114,6 +121,8 @@ class SessionDecoder:
             return
         block, used, answered = text_block(update), turn_ledger(update), answer_spent(update)  # first: they may not fit
         source = self._source(line, meta, record)
+        if state.endless:
+            state.last = source
         self._info(params, update, source, batch)
         kind = update.sessionUpdate
         if kind == "agent_message_chunk":
@@ -134,13 +143,23 @@ class SessionDecoder:
             self._turn(update, used, meta, source, batch)
         elif kind == "response_completed":
             self._response(answered, source, batch)
+        elif kind == "available_commands_update":
+            state.endless = True
+            batch.ignore(kind)
         elif kind == "rewind_marker":
             self._rewind(update, source, batch)
         else:
+            if kind == "retry_state":
+                state.failure = update.message if update.type == "failed" else None
             notice(update, source, record, batch)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        """In 0.1 no record ends a turn: whether the last one failed is known, but not whether it was complete."""
+        state = self.state
+        if state.endless and state.last is not None and self.context.stream == MAIN:
+            failed = state.failure is not None
+            end = SessionEnd(state.last, "-end", "error" if failed else "unknown", state.failure)
+            batch.events.append(end)
 
     def _source(self, line: SessionLine, meta: ParamsMeta, record: Record) -> Source:
         context = self.context
@@ -172,6 +191,7 @@ class SessionDecoder:
         elif state.answered or not state.answer:  # another client's: an answer ends with its calls' results
             state.answer = f"m{record.row}"
         state.answered = False
+        state.failure = None
         state.heard.add(state.answer)
         return state.answer
 
@@ -238,11 +258,8 @@ class SessionDecoder:
             batch.ignore("turn_completed/of the user")
             return
         status, reason = ended(update.stop_reason or "", meta.cancellationCategory, reason_of(update.agent_result))
-        if status == "interrupted":
-            for i, call_id in enumerate(state.open):
-                add(ToolResult(source, f"-{i}", call_id, None, "cancelled"))
-        state.open.clear()
-        state.answered = True
+        close_calls(state, status, source, batch)
+        state.endless = False
         main = self.context.stream == MAIN
         if used is not None:
             if not state.counted:
@@ -259,3 +276,12 @@ class SessionDecoder:
         cost = state.bill.cost_usd if main else None
         turns = used.numTurns if used is not None and main else None
         add(SessionEnd(source, "-end", status, reason, cost or None, whole_ms(update.elapsed_ms), turns))
+
+
+def close_calls(state: State, status: Status, source: Source, batch: Batch) -> None:
+    """A turn has ended: what was open is over, and cancelled if the turn was."""
+    if status == "interrupted":
+        for i, call_id in enumerate(state.open):
+            batch.events.append(ToolResult(source, f"-{i}", call_id, None, "cancelled"))
+    state.open.clear()
+    state.answered = True

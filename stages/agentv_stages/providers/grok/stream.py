@@ -6,7 +6,8 @@ until the speaker is known. A call's last update has its result. A text that bro
 retry.
 End rule: `end`, or `error`. A turn that a background notice started is printed before it, with its tokens, but is not
 in its totals.
-Source: Grok Build 1.0.5 and 1.0.41, standard output.
+0.1 prints nothing but texts, thoughts and the end, so its answers are one.
+Source: Grok Build 0.1.220, 1.0.5 and 1.0.41, standard output.
 """
 
 from msgspec import Raw, Struct, field
@@ -41,6 +42,7 @@ LOSSES = (
     "costs of a run in which a call has none, and of turns that background notices started",
     "that an answer was cut off and tried again: its two texts become one",
     "whether a line is repeated",
+    "in version 0.1 calls and their results, tokens, where an answer ends",
 )
 _QUIET = frozenset(("plan",))
 

@@ -3,6 +3,7 @@
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "Grok Build 1.0.41, recordings and the tools that it sends to the model"
+OLDER = "Grok Build 0.1.220, the tools that it sends to the model"
 TOLD = "Grok Build 1.0.41, its user guide; never offered in a recording"
 
 ROWS = (
@@ -17,6 +18,9 @@ ROWS = (
     *plain(NOW, "plan", "workflow"),
     *plain(NOW, "other", "use_tool", "scheduler_create", "scheduler_delete", "scheduler_list", "send_feedback"),
     *plain(NOW, "other", "image_gen", "image_edit", "image_to_video", "reference_to_video"),
+    *rows(OLDER, {"wait_commands_or_subagents": "TaskOutput"}),
+    *plain(OLDER, "plan", "update_goal"),
+    *plain(OLDER, "other", "video_gen"),
     *rows(TOLD, {"run_terminal_cmd": "Bash", "web_fetch": "WebFetch"}),
     *plain(TOLD, "plan", "send_subagent_message"),
 )

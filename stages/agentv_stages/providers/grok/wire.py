@@ -1,6 +1,6 @@
 """Wire shapes of Grok Build: only the fields that are used; payloads stay raw.
 
-Source: Grok Build 1.0.5 and 1.0.41, recordings and the user guide that it puts into `~/.grok/docs`.
+Source: Grok Build 0.1.220 to 1.0.41, recordings and the user guide that it puts into `~/.grok/docs`.
 """
 
 from msgspec import Raw, Struct, field
@@ -186,6 +186,20 @@ class Params(Struct, gc=False):
     meta: ParamsMeta | None = field(name="_meta", default=None)
 
 
+class Completed(Struct, gc=False):
+    """The end of a prompt, of the session that ran it."""
+
+    sessionId: str | None = None
+    stopReason: str | None = None
+    agentResult: str | None = None
+
+
+class CompletedLine(Struct, gc=False):
+    """`_x.ai/session/prompt_complete`."""
+
+    params: Completed | None = None
+
+
 class SessionLine(Struct, gc=False):
     """A line of `updates.jsonl`: a message of the Agent Client Protocol, with the second in which it was written."""
 
@@ -210,6 +224,7 @@ class Piece(Struct, gc=False):
 
 decode_stream = Decoder(StreamLine).decode
 decode_messages = Decoder(MessagesLine).decode
+decode_completed = Decoder(CompletedLine).decode
 decode_session = Decoder(SessionLine).decode
 decode_bridge = Decoder(Bridge).decode
 decode_pieces = Decoder(list[Piece]).decode
