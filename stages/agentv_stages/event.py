@@ -201,8 +201,9 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     later); with `covers_later` (a total at the head of a log), none are added.
     `until_ms` is when a total was made, where it has no time of its own. A `saved` total is what a process stored for
     the session's next process to continue from; a killed process stores none, so its calls, as far as they exceed the
-    growth of the total, are added. A call `of_subagent` is reported by the agent that started the sub-agent; if the
-    sub-agent's own stream reports it too, it counts there. `output_final` is False where `output` is a placeholder.
+    growth of the total, are added. `apart` are streams that a total of all streams does not cover, because they went on
+    after it: their own totals are added. A call `of_subagent` is reported by the agent that started the sub-agent; if
+    the sub-agent's own stream reports it too, it counts there. `output_final` is False where `output` is a placeholder.
     None means that the log does not say.
     """
 
@@ -222,6 +223,7 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     saved: bool = False
     until_ms: int | None = None
     of_subagent: bool = False
+    apart: tuple[str, ...] = ()
 
 
 class Notification(Event, frozen=True, gc=False, tag="notification"):

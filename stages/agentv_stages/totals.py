@@ -66,6 +66,8 @@ class TotalsState(Struct):
     processes: list[Process] = []  # those that left a total
     restarted: Tokens = field(default_factory=Tokens)  # totals from which a later process did not continue
     covered_ms: int | None = None  # the latest known time when the last total of all streams came
+    apart: list[str] = []  # the streams that no total of all streams covers
+    segment_models: dict[str, str] = {}  # the model of a stream's own total, if it has only one
 
 
 class Totals:
@@ -154,6 +156,9 @@ class Totals:
         if not usage.covers_streams and (since.input or 0) > (usage.input or 0):
             tokens = since  # Claude Code of August 2025 reports the last call as the usage of the whole run
         state.segments.setdefault(stream, Tokens()).add(tokens)
+        if usage.model is not None and len(state.segment_models) < MOST_SUMS:
+            state.segment_models[stream] = usage.model
+        state.apart += [one for one in usage.apart[: MOST_SUMS - len(state.apart)] if one not in state.apart]
         if usage.covers_streams:
             if state.covering is None:
                 state.covering = state.ended.copy() if state.ended is not None else Tokens()
@@ -306,6 +311,7 @@ class Totals:
         state.ended_cost = state.cost_usd or 0.0
         if state.covering is not None:
             state.covering = total.copy()
+        state.apart = []  # their totals are part of it now
         state.covered[ALL] = self._calls_of(ALL)
         state.covered_ms = state.saved = state.begun = None
         state.processes, state.restarted = [], Tokens()
@@ -347,6 +353,9 @@ class Totals:
         state = self.state
         if state.covering is not None:
             total = self._grown(state.covering, ALL, self._calls_of(ALL))
+            for own in self._apart().values():
+                total = total.copy()
+                total.add(own)
             unsaved = self._unsaved() if state.processes else None
             if unsaved is not None and unsaved.known():
                 total = total.copy()
@@ -356,6 +365,11 @@ class Totals:
         for tokens in self._by_stream().values():
             total.add(tokens)
         return total
+
+    def _apart(self) -> dict[str, Tokens]:
+        """The own totals of streams that went on after the total of all streams that should have covered them."""
+        segments = self.state.segments
+        return {stream: segments[stream] for stream in self.state.apart if stream in segments}
 
     def _by_stream(self, some: Iterable[str] | None = None) -> dict[str, Tokens]:
         """Each stream's tokens: its own total where the agent gave one, else the sum of its calls. `some`: of these."""
@@ -430,10 +444,14 @@ class Totals:
 
     def by_model(self) -> dict[str, dict[str, Any]]:
         """Tokens per model: its share where the agent reported it, else the sum of its calls."""
-        shares = self.state.models.values()
-        if shares and self._shared_out() and sum(share.input or 0 for share in shares) == self.tokens().input:
-            return {name: tokens_json(tokens) for name, tokens in self.state.models.items()}
         models: dict[str, Tokens] = {}
+        if self.state.models and self._shared_out():
+            models.update({name: tokens.copy() for name, tokens in self.state.models.items()})
+            for stream, own in self._apart().items():
+                models.setdefault(self.state.segment_models.get(stream, ""), Tokens()).add(own)
+            if "" not in models and sum(share.input or 0 for share in models.values()) == self.tokens().input:
+                return {name: tokens_json(tokens) for name, tokens in models.items()}
+            models.clear()
         for row in self.state.sums:
             if row.model is not None:
                 models.setdefault(row.model, Tokens()).add(row.tokens)

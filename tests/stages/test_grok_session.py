@@ -232,6 +232,19 @@ def test_a_loop_that_the_agent_found_is_reported() -> None:
     ]
 
 
+def test_a_turn_names_the_sub_agents_that_it_did_not_wait_for() -> None:
+    def child(kind: str, session: str) -> dict[str, Any]:
+        return update(f"subagent_{kind}", True, child_session_id=session)
+
+    used = {"inputTokens": 10, "outputTokens": 1, "modelUsage": {"m": {"inputTokens": 10}}}
+    given = [child("spawned", "k"), child("spawned", "l"), child("finished", "k"), ended("end_turn", usage=used)]
+    events = events_of(SESSION, lines(*given, child("finished", "l"), ended("end_turn", usage=used)))
+    assert [u.apart for u in usages(events) if u.scope == "segment"] == [("subagent:l",), ()]
+    context = DecodeContext("log", "subagent:l", "c1", "s")
+    [own] = usages(decoded(SESSION, lines(ended("end_turn", usage=used)), context).events)
+    assert (own.model, own.covers_streams) == ("m", False)
+
+
 def test_costs_add_up_until_a_turn_tells_none() -> None:
     def used(**more: Any) -> dict[str, Any]:
         return ended("end_turn", usage={"inputTokens": 10, "cachedReadTokens": 4, "outputTokens": 1, **more})

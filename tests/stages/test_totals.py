@@ -153,6 +153,45 @@ def test_a_total_of_the_agent_covers_the_calls_of_its_streams() -> None:
     assert tokens(*calls, usage(2, "t", scope="session", input=100, output=50, covers_streams=True))["input"] == 100
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 3, 0, 1), (2, 0, 3, 1)])
+def test_a_stream_that_went_on_after_the_total_of_all_is_added(order: tuple[int, ...]) -> None:
+    """Its own total is in a log of its own, which may be read before or after."""
+    whole: dict[str, Any] = {"scope": "segment", "covers_streams": True}
+    told_of = [
+        usage(0, "t0", **whole, input=10, output=2, apart=("subagent:b",)),
+        usage(1, "t1", **whole, input=5, output=1, apart=("subagent:b", "subagent:c")),
+        usage(2, "t2", stream="subagent:a", scope="segment", input=7, output=1, model="m"),
+        usage(3, "t3", stream="subagent:b", scope="segment", input=100, output=20, model="n"),
+    ]
+    totals = told(*(told_of[n] for n in order))
+    assert tokens_json(totals.tokens())["input"] == 115
+    restored = Totals()
+    restored.restore(msgspec.json.decode(msgspec.json.encode(totals.snapshot()), type=module.TotalsState))
+    assert restored.tokens() == totals.tokens()
+
+
+@pytest.mark.parametrize(("model", "expected"), [("m", {"m": 110}), ("n", {"m": 10, "n": 100}), (None, {})])
+def test_what_a_stream_spent_apart_counts_for_its_model(model: str | None, expected: dict[str, int]) -> None:
+    totals = told(
+        usage(0, "t0", scope="segment", covers_streams=True, input=10, apart=("subagent:b",)),
+        usage(0, "m", scope="share", model="m", input=10),
+        usage(1, "t1", stream="subagent:b", scope="segment", input=100, model=model),
+    )
+    assert {name: spent["input"] for name, spent in totals.by_model().items()} == expected
+
+
+def test_what_was_apart_in_one_session_is_part_of_the_next_ones_beginning() -> None:
+    first = [
+        usage(0, "t0", scope="segment", covers_streams=True, input=10, apart=("subagent:b",)),
+        usage(1, "t1", stream="subagent:b", scope="segment", input=100),
+    ]
+    second = [
+        SessionInfo(at(2), "", "s2", another=True),
+        usage(3, "t3", scope="segment", covers_streams=True, input=1),
+    ]
+    assert tokens(*first, *second)["input"] == 111
+
+
 def test_segments_add_up_and_the_last_session_total_holds() -> None:
     parts = [usage(n, f"s{n}", scope="segment", input=10, output=2) for n in range(3)]
     assert tokens(*parts)["input"] == 30

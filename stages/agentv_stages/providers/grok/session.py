@@ -3,8 +3,9 @@
 A line is an update of the Agent Client Protocol, or one of Grok's own. The pieces of a text are joined; all pieces of
 an answer have the time at which it began (`streamStartMs`), which separates answers. A call's first update has its
 arguments, its last one the result. `turn_completed` ends a turn, with the tokens of all its model calls and those of
-the sub-agents that it waited for. A fork begins with its parent's log under the fork's own id; the event ids stay the
-parent's, and events with another session's id are reported only in the parent.
+the sub-agents that finished before it; those of the others are in their own logs. A fork begins with its parent's log
+under the fork's own id; the event ids stay the parent's, and events with another session's id are reported only in the
+parent.
 End rule: `turn_completed`, by its stop reason. 0.1 writes none, but `available_commands_update`, which later versions
 do not write: its sessions end as `error` if their last model call was given up, else as `unknown`.
 Source: Grok Build 0.1.220, 1.0.5 and 1.0.41.
@@ -53,7 +54,7 @@ from agentv_stages.times import epoch_ms, whole_ms
 
 LOSSES = (
     "the agent's version, the title",
-    "tokens of single answers, of turns that never ended, and of sub-agents that outlived the turn that began them",
+    "tokens of single answers, and of turns that never ended",
     "the main agent's own share of its tokens, where it had sub-agents",
     "the text of an answer that was killed while it was written",
     "arguments that are not JSON; calls after one whose refusal ended the turn",
@@ -62,6 +63,7 @@ LOSSES = (
     "in version 0.1 tokens, how a turn ended, the end of its last text",
 )
 _MOST_OPEN = 10_000
+_MOST_AGENTS = 1_000
 _BANG = "bash-mode-"
 _INJECTED = (b'"<system-reminder>', b'"<monitor-event')
 _NO_META, _NO_UPDATE_META = ParamsMeta(), UpdateMeta()
@@ -72,7 +74,8 @@ class State(Struct):
 
     `counted`: this session's answers report their tokens, so those of turns are not needed; `ran`: the turn is a
     command that the user ran. `endless`: a version wrote the log that has no records for the ends of turns; then `last`
-    is its last record, and `failure` why the last model call was given up.
+    is its last record, and `failure` why the last model call was given up. `running`: the sessions of sub-agents that
+    have not finished.
     """
 
     session_id: str | None = None
@@ -87,6 +90,7 @@ class State(Struct):
     failure: str | None = None
     heard: Heard = field(default_factory=Heard)
     open: dict[str, str] = {}
+    running: dict[str, bool] = {}
     bill: Bill = field(default_factory=Bill)
     told: Repeats = field(default_factory=Repeats)
 
@@ -151,6 +155,10 @@ class SessionDecoder:
         else:
             if kind == "retry_state":
                 state.failure = update.message if update.type == "failed" else None
+            elif kind == "subagent_spawned" and update.child_session_id:
+                remember(state.running, update.child_session_id, True, _MOST_AGENTS)
+            elif kind == "subagent_finished" and update.child_session_id:
+                state.running.pop(update.child_session_id, None)
             notice(update, source, record, batch)
 
     def flush(self, batch: Batch) -> None:
@@ -263,7 +271,7 @@ class SessionDecoder:
         main = self.context.stream == MAIN
         if used is not None:
             if not state.counted:
-                add(of_turn(source, used))
+                add(of_turn(source, used, state.running))
             if main:
                 state.bill.turn(used)
                 model = only_model(used.modelUsage)

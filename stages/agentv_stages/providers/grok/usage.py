@@ -1,6 +1,6 @@
 """Grok's token counts, as docs/metrics.md defines them. Source: Grok Build 1.0.41, recordings and user guide."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -76,9 +76,13 @@ class Bill(Struct):
         return None if self.ticks is None else self.ticks / TICKS
 
 
-def of_turn(source: Source, ledger: Ledger) -> TokenUsage:
-    """The tokens of a turn on disk; the main agent's include those of its sub-agents."""
-    return _total(source, "", f"turn-{source.row}", "segment", None, ledger)
+def of_turn(source: Source, ledger: Ledger, running: Iterable[str]) -> TokenUsage:
+    """The tokens of a turn on disk; the main agent's include those of its sub-agents that have ended with it, and not
+    those of the sessions that are still `running`.
+    """
+    apart = tuple(f"subagent:{session}" for session in running)
+    model = only_model(ledger.modelUsage) if source.stream != MAIN else None  # the main agent's has shares
+    return _total(source, "", f"turn-{source.row}", "segment", model, ledger, apart)
 
 
 def of_model(source: Source, part: str, model: str, ledger: Ledger) -> TokenUsage:
@@ -87,12 +91,19 @@ def of_model(source: Source, part: str, model: str, ledger: Ledger) -> TokenUsag
 
 
 def _total(
-    source: Source, part: str, key: str, scope: Literal["segment", "share"], model: str | None, ledger: Ledger
+    source: Source,
+    part: str,
+    key: str,
+    scope: Literal["segment", "share"],
+    model: str | None,
+    ledger: Ledger,
+    apart: tuple[str, ...] = (),
 ) -> TokenUsage:
     return TokenUsage(
         *(source, part, key, scope, model, ledger.inputTokens, ledger.cachedReadTokens),
         *(ledger.cacheCreationTokens, None, ledger.outputTokens, ledger.reasoningTokens),
         covers_streams=scope == "segment" and source.stream == MAIN,
+        apart=apart,
     )
 
 
