@@ -185,7 +185,7 @@ def test_what_was_apart_in_one_session_is_part_of_the_next_ones_beginning() -> N
         usage(0, "t0", scope="segment", covers_streams=True, input=10, apart=("subagent:b",)),
         usage(1, "t1", stream="subagent:b", scope="segment", input=100),
     ]
-    second = [
+    second: list[AnyEvent] = [
         SessionInfo(at(2), "", "s2", another=True),
         usage(3, "t3", scope="segment", covers_streams=True, input=1),
     ]
