@@ -177,12 +177,60 @@ def test_the_stream_tells_failures_by_what_the_agent_says() -> None:
         ("Edit", "No changes to make: old_string and new_string are exactly the same.", ("error", None)),
         ("Bash", "Blocked by PreToolUse hook", ("denied", None)),
         ("Bash", 'Tool "Bash" was not run because the approval request was cancelled.', ("cancelled", None)),
+        ("Bash", "before\nInterrupted by user", ("cancelled", None)),
+        ("Bash", "Session closed", ("cancelled", None)),
+        ("Bash", "Session closed\n", (None, None)),
+        ("Bash", "the Session closed", (None, None)),
+        ("Read", "1\tx\nSession closed", (None, None)),
+        ("Write", "Parent directory does not exist: /w/b. Create it before writing this file.", ("error", None)),
+        ("Edit", "ENOENT: no such file or directory, open '/w/b'", ("error", None)),
+        ("Grep", "ripgrep (rg) is not available and the automatic bootstrap failed.", ("error", None)),
+        ("Glob", "ripgrep (rg) is not available and the automatic bootstrap failed.", ("error", None)),
+        ("FetchURL", "Failed to fetch URL due to network error: http://a.test/", ("error", None)),
+        ("FetchURL", "# Failed to fetch URL, a novel", (None, None)),
+        ("ExitPlanMode", "No plan file found. Write your plan to /p.md first.", ("error", None)),
+        ("AskUserQuestion", "AskUserQuestion is disabled while auto permission mode is active.", ("error", None)),
+        ("Agent", "agent_id: a-0\nactual_subagent_type: coder\nstatus: failed\n\nsubagent error: 400", ("error", None)),
+        ("Agent", "agent_id: a-0\nstatus: completed\n\n[summary]\nIt says\nstatus: failed\n", (None, None)),
     ],
 )
 def test_what_a_printed_result_means(name: str, text: str, outcome: tuple[str | None, int | None]) -> None:
     call = {"type": "function", "id": "c", "function": {"name": name, "arguments": "{}"}}
     log = lines({"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": text})
     assert outcomes(events_of(STREAM, log)) == {"c": outcome}
+
+
+def test_a_picture_is_printed_as_the_parts_that_the_model_got() -> None:
+    parts = [{"type": "text", "text": "<image>"}, {"type": "image_url", "imageUrl": {"url": "data:image/png;base64,x"}}]
+    for name, text, output in (("ReadMediaFile", json.dumps(parts), parts), ("Bash", "[1]", "[1]")):
+        call = {"type": "function", "id": "c", "function": {"name": name, "arguments": "{}"}}
+        log = lines({"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": text})
+        assert [r.output for r in results(events_of(STREAM, log))] == [output]
+
+
+def shown_call(display: Any, **arguments: Any) -> dict[str, Any]:
+    event = {"type": "tool.call", "uuid": "u", "toolCallId": "c", "name": "Bash", "args": arguments, "display": display}
+    return {"type": "context.append_loop_event", "event": event, "time": 1}
+
+
+@pytest.mark.parametrize(
+    ("display", "arguments", "expected"),
+    [
+        ({"kind": "command", "command": "ls", "cwd": "/w"}, {"command": "ls"}, ["/w"]),
+        ({"kind": "command", "command": "ls", "cwd": "/w/b"}, {"command": "ls", "cwd": "b"}, []),
+        ({"kind": "file_io", "path": "/w/a"}, {"path": "/w/a"}, []),
+        (None, {}, []),
+    ],
+)
+def test_an_old_log_shows_its_folder_with_its_first_command(display: Any, arguments: Any, expected: list[str]) -> None:
+    """Before protocol 1.5 no record names it."""
+    log = lines(shown_call(display, **arguments), shown_call({"cwd": "/elsewhere"}, cwd="/elsewhere"))
+    assert [e.cwd for e in events_of(SESSION, log) if isinstance(e, SessionInfo)] == expected
+
+
+def test_a_folder_that_the_log_names_is_not_told_again_by_a_command() -> None:
+    log = lines({"type": "config.update", "cwd": "/w", "time": 1}, shown_call({"cwd": "/x"}, command="ls"))
+    assert [e.cwd for e in events_of(SESSION, log) if isinstance(e, SessionInfo)] == ["/w"]
 
 
 def test_arguments_that_are_no_json_stay_what_they_are() -> None:

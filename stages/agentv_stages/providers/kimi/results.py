@@ -1,7 +1,7 @@
 """The meaning of Kimi's tool results: exit codes, refusals, what a call asked for; and how a goal ended.
 
 The shell tool ends the output of a failed command with `Command failed with exit code: N.` (-1: by a signal).
-Source: Kimi Code 2.1.0, recordings and its bundled source.
+Source: Kimi Code 0.10.0 to 2.1.0, recordings, and the bundled source of 2.1.0.
 """
 
 import re
@@ -25,16 +25,27 @@ _DENIED = re.compile(rb"was denied by permission (?:rule|policy)|was not run bec
 _HOOK = b'"Blocked by PreToolUse hook'
 _UNASKED = b"was not run because the approval request was cancelled"
 _INTERRUPTED = b'"Tool execution was interrupted before its result was recorded'
-_BY_USER = b'Interrupted by user"'
+_STOPPED = tuple(mark + word for mark in (b'"', b"\\n") for word in (b'Interrupted by user"', b'Session closed"'))
 _NOT_FOUND = b'\\" not found"'
 _BAD_ARGUMENTS = b'"Invalid args for tool \\"'
 AGENT_ID = b'"agent_id: '
 _AGENT = re.compile(rb'"agent_id: ([\w-]{1,80})\\n')
 _PLANNING = b'"Plan mode is active. You may only write to '
-_NO_FILE = b'"\\"'  # the path in quotes; a file's text begins with a line number
-_NO_EDIT = (b'"old_string not found in ', b'"old_string is not unique in ', b'"No changes to make: ')
-_NOT_WRITTEN = b'"Failed to write '
-CHECKED = frozenset(("Bash", "Shell", "Read", "ReadMediaFile", "Edit", "Write"))
+_NO_FILE = (b'"\\"',)  # the path in quotes; a file's text begins with a line number
+_NO_SEARCH = (b'"ripgrep (rg) is not available ',)
+_SAID: dict[str, tuple[bytes, ...]] = {
+    "Read": _NO_FILE,
+    "ReadMediaFile": _NO_FILE,
+    "Edit": (b'"old_string not found in ', b'"old_string is not unique in ', b'"No changes to make: ', b'"ENOENT: '),
+    "Write": (b'"Failed to write ', b'"Parent directory does not exist: '),
+    "Grep": _NO_SEARCH,
+    "Glob": _NO_SEARCH,
+    "FetchURL": (b'"Failed to fetch URL',),
+    "ExitPlanMode": (b'"No plan file found. ',),
+    "AskUserQuestion": (b'"AskUserQuestion is disabled while ',),
+}
+_AGENT_FAILED = re.compile(rb'"agent_id: [\w-]{1,80}(?:\\n[a-z_]+: [\w-]+)*?\\nstatus: failed\\n')
+CHECKED = frozenset((*SHELLS, *_SAID, "Agent"))
 """Tools whose failures are reported in words that cannot begin any other result of theirs."""
 
 
@@ -65,7 +76,12 @@ def failure(output: bytes) -> tuple[Outcome, int | None]:
     if outcome is not None:
         return outcome, None
     failed, code = shell_failure(output)
-    return "cancelled" if not failed and output.endswith(_BY_USER) else "error", code
+    return "cancelled" if not failed and stopped(output) else "error", code
+
+
+def stopped(output: bytes) -> bool:
+    """Whether a shell's output says that its command was broken off; a line that a command prints has an end."""
+    return output.endswith(_STOPPED)
 
 
 def agent_named(output: bytes) -> str | None:
@@ -83,11 +99,9 @@ def told_failure(name: str, output: bytes) -> tuple[bool, int | None]:
         return True, None
     if name in SHELLS:
         return shell_failure(output)
-    if name == "Edit":
-        return output.startswith(_NO_EDIT), None
-    if name == "Write":
-        return output.startswith(_NOT_WRITTEN), None
-    return name != "" and output.startswith(_NO_FILE), None
+    if name == "Agent":
+        return _AGENT_FAILED.match(output[:_HEAD]) is not None, None
+    return output.startswith(_SAID.get(name, ())), None
 
 
 def asked(call: AskedCall) -> tuple[str, Raw]:

@@ -10,7 +10,7 @@ up to a record `forked`; only the parent reports it, but its model and folder re
 Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (wire protocol 1.0 to 1.5).
 """
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
@@ -48,6 +48,7 @@ LOSSES = (
     "outputs that Kimi Code cut (the whole is in a file of the session)",
     "of a fork that lies without its session's state.json: that its first part is its parent's",
     "that a hook refused a call with words of its own (it counts as an error)",
+    "the working directory before protocol 1.5 (0.31 and older), if no command was run",
 )
 _WHO = frozenset(("metadata", "profile.bind", "config.update"))
 LAST = frozenset(("end_turn", "max_tokens", "filtered"))
@@ -196,6 +197,8 @@ class SessionDecoder:
             arguments = event.args if given(event.args) else EMPTY_OBJECT
             call_id = event.toolCallId or event.uuid or f"call-{record.row}"
             parent = self.context.parent_call
+            if state.cwd is None and event.display is not None and self.context.stream == MAIN:
+                self._folder(event.display.cwd, arguments, source, batch)
             batch.events.append(
                 ToolCall(source, "", message_id, call_id, event.name or "unknown", arguments, parent, state.model)
             )
@@ -214,6 +217,12 @@ class SessionDecoder:
             ignored[kind] = ignored.get(kind, 0) + 1
         else:
             batch.unknown_type(f"{line.type}/{kind}", record)
+
+    def _folder(self, cwd: str | None, arguments: Raw, source: Source, batch: Batch) -> None:
+        """Before protocol 1.5 only a command that asks for no folder of its own shows the session's."""
+        if cwd and b'"cwd"' not in bytes(arguments):
+            self.state.cwd = cwd
+            batch.events.append(SessionInfo(source, "-cwd", cwd=cwd))
 
     def _part(self, event: LoopEvent, source: Source, record: Record, batch: Batch) -> None:
         part, state = event.part, self.state

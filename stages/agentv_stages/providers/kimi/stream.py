@@ -2,8 +2,8 @@
 
 A line is a whole answer with its calls, one result, or a remark with the role `meta`; only calls have ids, and nothing
 has a time. An answer that was retried is not printed. Only its text shows whether a call failed: a shell's exit code at
-the end, and the agent's own words for files and for calls that it could not make. What a hook added to the prompt is
-printed as an answer; it is marked `synthetic`.
+the end, and the agent's own words for files, pages, sub-agents, and for calls that it could not make. What a hook added
+to the prompt is printed as an answer; it is marked `synthetic`.
 End rule: `session.resume_hint` is the last line of a completed run; a goal's summary before it says how it ended.
 Source: Kimi Code 2.1.0, stdout.
 """
@@ -24,15 +24,16 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING, given, text_json
+from agentv_stages.payload import EMPTY_STRING, given, inner_json, text_json
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.kimi.results import CHECKED, GOAL_ENDS, asked, refusal, told_failure
+from agentv_stages.providers.kimi.results import CHECKED, GOAL_ENDS, asked, refusal, stopped, told_failure
+from agentv_stages.providers.kimi.tools import MEDIA, SHELLS
 from agentv_stages.providers.kimi.wire import StreamLine, decode_stream
 
 LOSSES = (
     "the prompt, the model, the working directory; thinking",
     "times, durations, tokens and costs",
-    "whether a call failed, except shell commands, files, unknown tools, bad arguments and refusals",
+    "whether a call failed, except shell commands, files, pages, sub-agents, unknown tools, bad arguments and refusals",
     "what sub-agents do; only their calls are printed",
     "answers that were cut off and tried again; why a run failed",
     "that a hook refused a call with words of its own (it counts as ok)",
@@ -104,9 +105,11 @@ class StreamDecoder:
         data = bytes(line.content)
         outcome: Outcome | None = refusal(data)
         name, code = self.state.open.pop(call_id, ""), None
+        if name == MEDIA and output is not None:  # parts, which are printed as a text
+            output = inner_json(output)
         if outcome is None:
             failed, code = told_failure(name, data)
-            outcome = "error" if failed else None
+            outcome = "error" if failed else "cancelled" if name in SHELLS and stopped(data) else None
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code))
 
     def _meta(self, line: StreamLine, source: Source, record: Record, batch: Batch) -> None:

@@ -24,3 +24,4 @@ ROWS = (
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("mcp__", "__"),))
 SHELLS = frozenset(("Bash", "Shell"))
+MEDIA = "ReadMediaFile"

@@ -60,6 +60,12 @@ class Result(Struct, gc=False):
     durationMs: float | None = None
 
 
+class Display(Struct, gc=False):
+    """How a call is shown: a command with its folder."""
+
+    cwd: str | None = None
+
+
 class LoopEvent(Struct, gc=False):
     """An event within a step: one step is one model call."""
 
@@ -70,6 +76,7 @@ class LoopEvent(Struct, gc=False):
     toolCallId: str | None = None
     name: str | None = None
     args: Raw = ABSENT
+    display: Display | None = None
     result: Result | None = None
     finishReason: str | None = None
 
