@@ -770,3 +770,19 @@ def test_arguments_that_come_after_a_call_is_said_to_run_are_its_arguments() -> 
     assert [c.input for c in calls(events_of(*given))] == [{"path": "/w/a"}]
     bare = [call(title="Look", kind="read", status="in_progress"), change()]
     assert [c.input for c in calls(events_of(*bare))] == [{}]
+
+
+@pytest.mark.parametrize(
+    ("raw", "agent_id"),
+    [
+        ({"output": "Fine.", "metadata": {"sessionId": "ses_k1"}}, "ses_k1"),
+        ({"output": "Fine.", "metadata": {"sessionId": 7}}, None),
+        ({"output": "Fine."}, None),
+        ("Fine.", None),
+    ],
+)
+def test_a_task_of_opencode_names_the_session_of_its_sub_agent(raw: Any, agent_id: str | None) -> None:
+    asked = {"prompt": "Look.", "description": "Look", "subagent_type": "general"}
+    begun = call(title="task", kind="other", status="in_progress", rawInput=asked)
+    found = results(events_of(agent("Kilo"), begun, change(rawOutput=raw), end()))
+    assert [(r.outcome, r.agent_id) for r in found] == [("ok", agent_id)]

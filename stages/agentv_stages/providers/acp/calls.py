@@ -282,8 +282,11 @@ def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch:
     """What the end of a call shows of sub-agents: who said the held text, which one it started, which one is over."""
     state = at.state
     agent_id = state.tasks.get(call_id) or None
-    if state.agent == "kimi" and output is not None and call_id in state.tasks:
-        agent_id = agent_named(bytes(output))
+    if call_id in state.tasks and output is not None:
+        if state.agent == "kimi":
+            agent_id = agent_named(bytes(output))
+        elif state.agent == "opencode":
+            agent_id = results.child_session(call.output)
     text = text_of(output) if output is not None and (state.held or call_id in state.tasks) else ""
     given = naming.arguments(call.input) if state.held or state.tasks else {}
     reader = given.get("agent_id")

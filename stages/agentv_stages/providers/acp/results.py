@@ -82,6 +82,15 @@ def ended(
     return output, code, outcome
 
 
+def child_session(raw: Raw) -> str | None:
+    """The session of the sub-agent that a call started, if its raw output names it (OpenCode)."""
+    try:
+        value = wire.decode_output(raw)
+    except msgspec.MsgspecError:
+        return None
+    return value.metadata.sessionId if value.metadata is not None else None
+
+
 def _raw_output(raw: Raw) -> tuple[Raw | None, int | None, str | None]:
     if raw in wire.NOTHING:
         return None, None, None

@@ -339,8 +339,11 @@ class Exit(Struct, gc=False):
     exitCode: int | None = None
 
 
-class ShellMetadata(Struct, gc=False):
+class OutputMetadata(Struct, gc=False):
+    """OpenCode: a shell's exit code, or the session of a sub-agent."""
+
     exit: int | None = None
+    sessionId: str | None = None
 
 
 class Observation(Struct, gc=False):
@@ -360,7 +363,7 @@ class Output(Struct, gc=False):
     message: Raw = ABSENT
     code: str | int | None = None
     contents: list[Exit] | None = None
-    metadata: ShellMetadata | None = None
+    metadata: OutputMetadata | None = None
     exitCode: int | None = None
     exit_code: int | None = None
     observation: Observation | None = None
