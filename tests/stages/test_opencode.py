@@ -143,6 +143,9 @@ def test_one_line_gives_the_call_and_its_result_with_their_own_times() -> None:
         ("read", failed("File not found: /a"), "error", None),
         ("bash", failed("The user rejected permission to use this specific tool call."), "denied", None),
         ("bash", failed("The user has specified a rule which prevents you from using this tool"), "denied", None),
+        ("bash", failed("Error: The user rejected permission to use this specific tool call."), "denied", None),
+        ("bash", failed("Error: Tool execution aborted"), "cancelled", None),
+        ("bash", failed("Error: File not found"), "error", None),
         ("bash", failed("Tool execution aborted"), "cancelled", None),
         ("bash", failed("killed", interrupted=True), "cancelled", None),
         ("invalid", {**done("x"), "input": {"tool": "read", "error": "bad"}}, "error", None),
@@ -293,6 +296,7 @@ def test_an_answer_that_failed_says_so() -> None:
     ("error", "ends"),
     [
         ("The user rejected permission to use this specific tool call.", ["interrupted"]),
+        ("Error: The user rejected permission to use this specific tool call.", ["interrupted"]),
         ("The user dismissed this question", ["interrupted"]),
         ("The user rejected permission to use this specific tool call with the following feedback: use rg", []),
         ("The user has specified a rule which prevents you from using this specific tool call.", []),
@@ -304,6 +308,19 @@ def test_a_call_refused_without_a_word_stops_the_run(error: str, ends: list[str]
     events = events_of(ROWS, lines({"info": info, "parts": [part]}))
     assert [r.outcome for r in results(events)] == ["denied"]
     assert [e.status for e in events if isinstance(e, SessionEnd)] == ends
+    printed = [tool("prt_1", "bash", failed(error)), finish("tool-calls")]
+    streamed = events_of(STREAM, lines(*printed))
+    assert [e.status for e in streamed if isinstance(e, SessionEnd)] == ends
+    check_laws(STREAM, lines(*printed))
+
+
+def test_a_refusal_ends_only_its_own_step() -> None:
+    refused = tool("prt_1", "bash", failed("The user rejected permission to use this specific tool call."))
+    cut = [refused, text("prt_2", "Again.", "msg_2"), finish("tool-calls", "msg_2")]
+    assert not [e for e in events_of(STREAM, lines(*cut)) if isinstance(e, SessionEnd)]
+    went_on = [refused, finish("tool-calls"), text("prt_3", "So.", "msg_2"), finish("stop", "msg_2", "prt_4")]
+    ends = [e.status for e in events_of(STREAM, lines(*went_on)) if isinstance(e, SessionEnd)]
+    assert ends == ["interrupted", "complete"]
 
 
 def test_what_a_fork_copied_is_told_by_its_parent() -> None:

@@ -16,6 +16,7 @@ from agentv_stages.payload import EMPTY_STRING, given, one_line, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.opencode.parts import (
     CONTINUES,
+    REJECTED,
     SILENT,
     at_time,
     content,
@@ -212,7 +213,7 @@ class ExportDecoder:
         if info.error is not None:
             failed(end, info.error, batch)
         elif refused and info.finish in CONTINUES:
-            batch.events.append(SessionEnd(end, "-end", "interrupted", "permission rejected"))
+            batch.events.append(SessionEnd(end, "-end", "interrupted", REJECTED))
         else:
             finished(end, info.finish, batch)
 

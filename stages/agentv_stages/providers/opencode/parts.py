@@ -43,6 +43,7 @@ _DENIED = (
     "An automatic reviewer denied",
     "Plan mode refused",
 )
+REJECTED = "permission rejected"
 _STOPS = ("The user rejected permission to use this specific tool call.", "The user dismissed this question")
 _CANCELLED = ("Tool execution aborted", "The operation was aborted", "Tool call aborted", "Aborted")
 _TIMED_OUT = b"terminated command after exceeding timeout"
@@ -128,13 +129,9 @@ def metadata(state: ToolState) -> Metadata:
 
 def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | None, Outcome | None]:
     if state.status == "error":
-        text = text_of(state.error) if given(state.error) else ""
         output = state.error if given(state.error) else None
-        if text.startswith(_DENIED):
-            return output, "denied"
-        if facts.interrupted or text.startswith(_CANCELLED):
-            return output, "cancelled"
-        return output, "error"
+        outcome = failure(_said(state))
+        return output, "cancelled" if outcome == "error" and facts.interrupted else outcome
     output = state.output if given(state.output) else None
     if state.status != "completed":
         return output, None
@@ -149,12 +146,20 @@ def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | Non
     return output, "ok"
 
 
+def _said(state: ToolState) -> str:
+    """Why a call failed; OpenCode 1.2 and Kilo 7.0 write the kind of the exception before it."""
+    return text_of(state.error).removeprefix("Error: ") if given(state.error) else ""
+
+
+def failure(said: str) -> Outcome:
+    """How a call ended that is marked as failed, by what the model was told."""
+    return "denied" if said.startswith(_DENIED) else "cancelled" if said.startswith(_CANCELLED) else "error"
+
+
 def stops(part: Part) -> bool:
     """Whether the call was refused without a message to the model: then no step follows."""
     state = part.state
-    return (
-        state is not None and state.status == "error" and given(state.error) and text_of(state.error).startswith(_STOPS)
-    )
+    return state is not None and state.status == "error" and _said(state).startswith(_STOPS)
 
 
 def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, model: str | None) -> TokenUsage:

@@ -3,17 +3,26 @@
 Parts are printed when they are finished: parallel calls in the order in which they end, a text possibly after the calls
 that followed it. So the parts of a step are held until its `step_finish` and emitted in the order of their ids, in
 which the model made them. Call and result are in one line.
-End rule: a `step_finish` with a reason other than `tool-calls` ends the run; so does an `error`.
+End rule: a `step_finish` with a reason other than `tool-calls` ends the run; so does an `error`, and a call that was
+refused without a word.
 Source: opencode 1.18.33, stdout.
 """
 
 from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import SessionInfo, Source
+from agentv_stages.event import SessionEnd, SessionInfo, Source
 from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.opencode.parts import content, failed, finished, usage_event
+from agentv_stages.providers.opencode.parts import (
+    CONTINUES,
+    REJECTED,
+    content,
+    failed,
+    finished,
+    stops,
+    usage_event,
+)
 from agentv_stages.providers.opencode.wire import Line, Part, decode_line
 from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.times import from_epoch
@@ -34,13 +43,15 @@ class Held(Struct, gc=False):
 class State(Struct):
     """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message.
 
-    `finished` is the id of the last step-finish part, `told` has the ids of texts and steps.
+    `finished` is the id of the last step-finish part, `told` has the ids of texts and steps. `refused`: a call of the
+    current step was refused in a way that ends the run.
     """
 
     session_id: str | None = None
     message_id: str = ""
     finishes: int = 0
     finished: str | None = None
+    refused: bool = False
     told: Repeats = field(default_factory=Repeats)
     held: list[Held] = []
 
@@ -69,6 +80,7 @@ class StreamDecoder:
             self._release(batch)
             state.message_id = message_id
             state.finishes = 0
+            state.refused = False
         kind = part.type
         if kind in CONTENT:
             if kind != "tool" and state.told.again(part.id, checksum(record.data)):
@@ -126,6 +138,7 @@ class StreamDecoder:
                 message_id = part.messageID or f"m{held[0].row}"
                 parent = self.context.parent_call
                 content(part, message_id, self._source(line, record), "", batch, None, parent)
+                self.state.refused = self.state.refused or stops(part)
         held.clear()
         self._lines.clear()
 
@@ -141,7 +154,11 @@ class StreamDecoder:
             key = message_id if state.finishes == 0 else f"{message_id}#{state.finishes}"
             batch.events.append(usage_event(source, key, part.tokens, part.cost, None))
         state.finishes += 1
-        finished(source, part.reason, batch)
+        refused, state.refused = state.refused, False
+        if refused and part.reason in CONTINUES:
+            batch.events.append(SessionEnd(source, "-end", "interrupted", REJECTED))
+        else:
+            finished(source, part.reason, batch)
 
 
 def _model_order(entry: tuple[Line, Held]) -> str:
