@@ -85,7 +85,7 @@ VERSIONS: Mapping[str, str] = {
     "oh-my-pi-session": "18.2.3",
     "openclaw-session": "2026.9.6",
     "kilo-stream": "7.7.2, 7.7.9",
-    "kilo-export": "7.7.9",
+    "kilo-export": "7.0.33, 7.7.2, 7.7.9",
     "kilo-rows": "7.0.33, 7.7.2, 7.7.9",
     "opencode-stream": "1.18.33 and others that the log does not name",
     "opencode-export": "1.4.1 to 1.18.33",

@@ -786,3 +786,27 @@ def test_a_task_of_opencode_names_the_session_of_its_sub_agent(raw: Any, agent_i
     begun = call(title="task", kind="other", status="in_progress", rawInput=asked)
     found = results(events_of(agent("Kilo"), begun, change(rawOutput=raw), end()))
     assert [(r.outcome, r.agent_id) for r in found] == [("ok", agent_id)]
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"), [("The user rejected permission to use this", "denied"), ("No.", "error")]
+)
+def test_a_call_of_opencode_that_was_asked_for_first_has_the_name_that_follows(said: str, outcome: str) -> None:
+    asked = {"command": "rm -rf build", "description": "Clean"}
+    first = asks("c1", "rm -rf build")
+    first["params"]["toolCall"] = {"toolCallId": "c1", "title": "rm -rf build", "kind": "execute", "rawInput": asked}
+    given = [
+        agent("Kilo"),
+        first,
+        call(title="bash", kind="execute", rawInput={"cwd": "/w"}),
+        change(status="in_progress", title="rm -rf build", kind="execute", rawInput={**asked, "cwd": "/w"}),
+        change(status="failed", content=shown(said), rawOutput={"error": said}),
+        end(),
+    ]
+    events = events_of(*given)
+    assert [(c.name, c.input["command"]) for c in calls(events)] == [("bash", "rm -rf build")]
+    assert [r.outcome for r in results(events)] == [outcome]
+    assert [e.name for e in events if isinstance(e, Notification)] == ["permission_request"]
+    check_laws(ACP, lines(*given))
+    unanswered = events_of(*given[:2])
+    assert [c.name for c in calls(unanswered)] == ["execute"], "nothing named its tool"

@@ -43,6 +43,8 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
     else:
         batch.ignore("tool_call_update/progress" if kind == "tool_call_update" else f"{kind}/progress")
     content = call.content
+    if kind == "tool_call" and update.title:  # after its permission request
+        call.first_title = update.title
     _merge(call, update)
     if call.early and bytes(call.content) == b"[]":
         call.content = content
@@ -52,7 +54,8 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
         call.written = call.content
     if call.early and not over:
         status, over, source = call.early, True, call.end or source
-    if not call.emitted and (over or _complete(call, call_id, status)):
+    unnamed = kind == "" and state.agent == "opencode"  # a permission request, whose title is the command
+    if not call.emitted and (over or (not unnamed and _complete(call, call_id, status))):
         emit(at, call_id, call, batch)
     if over:
         _finish(at, call_id, call, status, source, batch)

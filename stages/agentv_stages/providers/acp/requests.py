@@ -68,10 +68,11 @@ def _permission(at: Connection, line: wire.Line, params: wire.Params | None, sou
         return
     # Kimi announces the main agent's calls before it asks; of those of sub-agents it shows nothing else
     of_subagent = at.state.agent == "kimi" and bool(at.state.tasks)
-    if asked.toolCallId and asked.toolCallId not in at.state.calls and not of_subagent:
+    known = asked.toolCallId in at.state.calls
+    if asked.toolCallId and not known and not of_subagent:
         calls.upsert(at, asked.sessionUpdate, asked, source, batch)
     call = at.state.calls.get(asked.toolCallId)
-    if call is not None:
+    if call is not None and (known or at.state.agent != "opencode"):
         calls.emit(at, asked.toolCallId, call, batch)
     no = [o.optionId for o in params.options or () if o.optionId and (o.kind or "").startswith("reject")]
     remember(at.state.asked, str(line.id), Asked(asked.toolCallId, no), MOST)

@@ -9,6 +9,7 @@ from agentv_stages.event import Outcome
 from agentv_stages.payload import text_json, text_of, to_raw
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.kimi.results import failure
+from agentv_stages.providers.opencode.parts import failure as failure_of_opencode
 
 MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
 REPORT = re.compile(r"^Exit Code: (-?\d+)\s*^Signal: (\d+)", re.MULTILINE)
@@ -77,7 +78,9 @@ def ended(
         outcome = "error"
     if outcome == "error" and status == "failed" and output is not None and REFUSAL.match(text_of(output)[:60]):
         outcome = "denied"
-    if outcome == "error" and agent == "kimi" and output is not None:
+    if outcome == "error" and agent == "opencode" and status == "failed" and output is not None:
+        outcome = failure_of_opencode(text_of(output))
+    elif outcome == "error" and agent == "kimi" and output is not None:
         outcome, code = failure(bytes(output))
     return output, code, outcome
 

@@ -43,6 +43,7 @@ _DENIED = (
     "An automatic reviewer denied",
     "Plan mode refused",
 )
+_KIND = "Error: "  # of an exception, which OpenCode 1.2 and Kilo 7.0 write before its message
 REJECTED = "permission rejected"
 _STOPS = ("The user rejected permission to use this specific tool call.", "The user dismissed this question")
 _CANCELLED = ("Tool execution aborted", "The operation was aborted", "Tool call aborted", "Aborted")
@@ -147,19 +148,19 @@ def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | Non
 
 
 def _said(state: ToolState) -> str:
-    """Why a call failed; OpenCode 1.2 and Kilo 7.0 write the kind of the exception before it."""
-    return text_of(state.error).removeprefix("Error: ") if given(state.error) else ""
+    return text_of(state.error) if given(state.error) else ""
 
 
 def failure(said: str) -> Outcome:
     """How a call ended that is marked as failed, by what the model was told."""
+    said = said.removeprefix(_KIND)
     return "denied" if said.startswith(_DENIED) else "cancelled" if said.startswith(_CANCELLED) else "error"
 
 
 def stops(part: Part) -> bool:
     """Whether the call was refused without a message to the model: then no step follows."""
     state = part.state
-    return state is not None and state.status == "error" and _said(state).startswith(_STOPS)
+    return state is not None and state.status == "error" and _said(state).removeprefix(_KIND).startswith(_STOPS)
 
 
 def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, model: str | None) -> TokenUsage:
