@@ -102,10 +102,14 @@ def test_a_patch_that_does_not_apply_is_the_call_of_its_script() -> None:
         "Command blocked by PreToolUse hook: no. Command: ls",
         'exec_command failed: CreateProcess { message: "Rejected(\\"rejected by user\\")" }',
         "patch rejected by user",
+        "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings",
+        "approval required by policy, but AskForApproval is set to Never",
     ],
 )
-def test_a_command_that_a_hook_or_a_person_refused_is_denied(error: str) -> None:
-    """Recorded in 0.169 with a hook for PreToolUse, in 0.171 with a client of the app-server that declines."""
+def test_a_call_that_a_hook_a_person_or_the_settings_refused_is_denied(error: str) -> None:
+    """Recorded in 0.169 with a hook for PreToolUse, in 0.171 with a client of the app-server that declines, and with
+    `--sandbox read-only` in a run that asks nobody.
+    """
     said = ("Script failed\nOutput:\n", f"Script error:\n{error}")
     refused = output("s", "")
     refused["payload"]["output"] = [{"type": "input_text", "text": text} for text in said]

@@ -81,6 +81,14 @@ def test_every_agents_mcp_names_become_one_form(provider: str, native: str, tool
     assert (found.tool, found.origin, found.kind, found.server) == (tool, "mcp", "other", server)
 
 
+@pytest.mark.parametrize("name", ["list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"])
+def test_tools_that_codex_lists_under_its_own_name_are_no_servers(name: str) -> None:
+    """Recorded in 0.171: the rollout has the bare name, the item of `exec --json` the server `codex`."""
+    rollout, item = (TABLES["codex"].resolve(native) for native in (name, f"mcp__codex__{name}"))
+    assert rollout[1:] == item[1:]
+    assert (item.tool, item.origin, item.server) == (name, "system", None)
+
+
 @pytest.mark.parametrize("provider", NAMES)
 def test_every_row_is_whole(provider: str) -> None:
     table = TABLES[provider]

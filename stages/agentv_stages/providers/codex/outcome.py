@@ -34,10 +34,7 @@ _DENIED = re.compile(
 )
 _BY_POLICY = (b"` rejected: ", b"approval required by policy")
 _MCP_REFUSED = re.compile(rb"\buser (?:rejected|cancelled) MCP tool call")
-_SCRIPT_DENIED = re.compile(
-    rb'"Script error:\\n(?:(?:Command|Tool call) blocked by PreToolUse hook|patch rejected by user|'
-    rb'exec_command failed: CreateProcess \{ message: \\"Rejected\()'
-)
+_SCRIPT_ERROR = re.compile(rb'"Script error:\\n((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _ERROR = re.compile(
     r"\A(?:unsupported (?:custom tool )?call: |failed to parse (?:function|exec|apply_patch)|"
     r"apply_patch verification failed|exec_command failed|execution error|"
@@ -127,7 +124,9 @@ def judge_text(text: str, output: Raw) -> Verdict:
         if text.startswith(_SCRIPT_RUNS):
             return Verdict(output, running=True)
         if text.startswith("Script failed"):
-            return Verdict(output, "denied" if _SCRIPT_DENIED.search(output) else "error")
+            thrown = _SCRIPT_ERROR.search(output)  # what the call that failed would have had as its output
+            refused = thrown is not None and _denied(text_of(b'"%b"' % thrown[1])[:HEAD], output)
+            return Verdict(output, "denied" if refused else "error")
         return Verdict(output, "ok") if text.startswith("Script completed") else Verdict(output)
     if text[:1] not in _TELLING:
         return Verdict(output)
@@ -140,15 +139,20 @@ def judge_text(text: str, output: Raw) -> Verdict:
         return Verdict(output, running=True)
     if _ABORTED.match(head):
         return Verdict(output, "cancelled")
-    if _DENIED.match(head):
+    if _denied(head, output):
         return Verdict(output, "denied")
     if _ERROR.match(head):
-        return Verdict(output, "denied" if head.startswith("exec_command") and _refused(bytes(output)) else "error")
+        return Verdict(output, "error")
     return Verdict(output)
 
 
-def _refused(failure: bytes) -> bool:
-    """Whether a rule refused a command that, by this message, could not be started."""
+def _denied(head: str, output: Raw) -> bool:
+    """Whether the text that begins with `head` says that a call was refused: in its first words, or as the reason why a
+    command could not be started.
+    """
+    if _DENIED.match(head):
+        return True
+    failure = bytes(output) if head.startswith("exec_command failed") else b""
     return b'"Rejected(' in failure and any(reason in failure for reason in _BY_POLICY)
 
 

@@ -1,17 +1,19 @@
-"""The tools of Codex, 0.2x to 0.169, in its rollouts and in the items of `exec --json`.
+"""The tools of Codex, 0.2x to 0.171, in its rollouts and in the items of `exec --json`.
 
 Its only tool for reading and searching is the shell, so shell calls get finer names.
 """
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
-ITEMS = "Codex 0.50 to 0.169, items of exec --json"
+ITEMS = "Codex 0.50 to 0.171, items of exec --json"
 ROLLOUT = "Codex 0.46 to 0.169, rollouts and documentation"
 TRIAL = "Codex, experimental; documentation only"
 AGENTS = "Codex to 0.169, rollouts and documentation, sub-agents"
 
 AGENT_TOOLS = ("send_input", "send_message", "wait_agent", "close_agent", "resume_agent", "list_agents",
                "followup_task", "interrupt_agent")  # fmt: skip
+LISTS = ("list_mcp_resources", "list_mcp_resource_templates")
+"""Codex's own tools; their items name it as the MCP server."""
 NAMESPACES = ("", "collaboration.", "multi_agent_v1.")
 """The namespaces of sub-agent tools in rollouts; items of exec --json have their bare names."""
 
@@ -44,8 +46,9 @@ TABLE = ToolTable(
         *(row(space + name, name, AGENTS, "plan") for space in NAMESPACES for name in AGENT_TOOLS),
         *(row(f"{space}wait", "wait_agent", AGENTS, "plan") for space in NAMESPACES),
         *plain(ROLLOUT, "plan", "get_goal", "create_goal", "update_goal"),
-        *plain(ROLLOUT, "other", "list_mcp_resources", "list_mcp_resource_templates", "image_generation_call"),
-        *plain(ROLLOUT, "read", "read_mcp_resource"),
+        *plain(ROLLOUT, "other", *LISTS, "image_generation_call"),
+        *(row(f"mcp__codex__{name}", name, ITEMS, "other") for name in LISTS),
+        *(row(f"{space}read_mcp_resource", "read_mcp_resource", ITEMS, "read") for space in ("", "mcp__codex__")),
         *plain(ROLLOUT, "ask", "request_permissions"),
     ),
     finer_shell=True,
