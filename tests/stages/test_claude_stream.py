@@ -594,6 +594,26 @@ def test_results_of_one_run_hold_what_was_told_before() -> None:
     assert totals.tokens().input == 161
 
 
+def test_results_that_are_printed_together_have_one_total() -> None:
+    """Recorded in 2.1.220: background tasks ended while the first run worked, and each began a run of its own."""
+
+    def begun(number: int) -> dict[str, Any]:
+        return system("init", uuid=f"u-i{number}", session_id="s", model="m")
+
+    def ended(number: int, plain: int, whole: int) -> dict[str, Any]:
+        usage, total = {"input_tokens": plain, "output_tokens": 5}, {"m": {"inputTokens": whole}}
+        return line("result", uuid=f"u-e{number}", subtype="success", usage=usage, modelUsage=total)
+
+    together = [*map(begun, range(3)), ended(0, 90, 160), ended(1, 40, 160), ended(2, 30, 160)]
+    after = [begun(3), ended(3, 20, 180)]
+    another = [begun(4), ended(4, 9, 9)]  # `claude --continue -p … >> log`
+    for given, whole in ((together, 160), (together + after, 180), (together + after + another, 189)):
+        totals = Totals()
+        totals.observe(tell(*given))
+        assert totals.tokens().input == whole
+    check_laws(STREAM, lines(*together, *after))
+
+
 def test_a_notice_whose_message_is_a_string_is_taken_whole() -> None:
     why = "This command requires approval"
     given = lines(system("permission_denied", tool_name="Bash", tool_use_id="t", message=why))

@@ -23,7 +23,10 @@ def tell_result(line: ResultLine, source: Source, record: Record, state: StreamS
     """Appends what a run spent, its answer if nothing else was printed, and how it ended."""
     again = state.results.again(line.uuid, checksum(record.data))  # still an end, perhaps of a repeated log
     key = line.uuid or f"result{record.row}"
-    cost = None if again else _tell_spent(line, source, state, batch)
+    cost = None
+    if not again:
+        cost = _tell_spent(line, source, state, batch)
+        state.behind, state.begun = max(state.behind + state.begun - 1, 0), 0
     if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
         usage = token_usage(source, key, line.usage, None, True)
         # Of the main thread alone, so it covers the whole run only if there is no total.
@@ -80,8 +83,10 @@ def _end_of(line: ResultLine) -> tuple[Status, str | None]:
 def _note_run(spent: TokenUsage, line: ResultLine, state: StreamState) -> None:
     """Stores what the run has spent so far, and detects whether it is another run than the last one reported.
 
-    A further run of the session, appended to the same file, counts from zero; a later result of the same run includes
-    what the earlier one reported.
+    A further run of the session, appended to the same file, counts from zero; a later result of the same process
+    includes what the earlier one reported. A process that works while its background tasks end begins runs before it
+    prints the results of earlier ones, and all these results have the total of the moment when they are printed
+    (2.1.220): then they may report nothing new.
     """
     told = state.told
     state.told = spent
@@ -89,10 +94,13 @@ def _note_run(spent: TokenUsage, line: ResultLine, state: StreamState) -> None:
         return
     if line.result_index is not None:
         fresh = line.result_index == 0
+    elif state.behind:
+        fresh = (spent.input or 0) < (told.input or 0)
     else:
         own = token_usage(spent.source, "", line.usage, None, True).input if line.usage is not None else None
         fresh = (spent.input or 0) < (told.input or 0) + (own or 0) // 2
     if fresh:
+        state.behind, state.begun = 0, 1
         state.before = told if state.before is None else more(state.before, told)
 
 

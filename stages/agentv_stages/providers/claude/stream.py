@@ -275,6 +275,7 @@ class StreamDecoder:
         if another:
             state.forget_spent()
         state.session_id, state.reset = line.session_id, False
+        state.begun += 1
         version, cwd = line.claude_code_version, line.cwd
         batch.events.append(
             SessionInfo(source, "", line.session_id, line.model, version, cwd, another=another, begins=True)

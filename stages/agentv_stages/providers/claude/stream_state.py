@@ -10,7 +10,8 @@ from agentv_stages.repeats import Repeats
 
 class StreamState(Struct):
     """`reset`: the next session id is this session, begun anew. `anew`: its next total is the first since then.
-    `earlier`: what previous runs spent, if a resumed session's totals include it. `results`: those seen. `refused`:
+    `earlier`: what previous runs spent, if a resumed session's totals include it. `begun`: the runs that began since
+    the last `result`; `behind`: those that had begun before it and have none yet. `results`: those seen. `refused`:
     calls whose refusal was reported before their results.
     """
 
@@ -22,6 +23,8 @@ class StreamState(Struct):
     earlier: TokenUsage | None = None
     told: TokenUsage | None = None
     before: TokenUsage | None = None
+    begun: int = 0
+    behind: int = 0
     results: Repeats = field(default_factory=Repeats)
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
