@@ -77,19 +77,29 @@ def test_a_child_has_no_companions_and_a_stranger_none_either() -> None:
     assert found(rollout("1", {"type": "message"})) == []
 
 
-def test_a_review_began_when_its_parent_entered_review_mode() -> None:
-    entered = {
-        "timestamp": "2026-03-01T10:00:05.000Z",
-        "type": "event_msg",
-        "payload": {"type": "entered_review_mode", "target": {"type": "custom"}},
-    }
-    review = {"source": {"subagent": "review"}}
+def test_a_review_began_next_to_when_its_parent_entered_review_mode_and_before_it_left() -> None:
+    """On a busy machine the review's file is dated 370 ms before (0.130), or 5.2 s behind (0.90)."""
+
+    def mode(kind: str, second: str) -> dict[str, Any]:
+        return {"timestamp": f"2026-03-01T10:00:{second}Z", "type": "event_msg", "payload": {"type": kind}}
+
+    def review(name: str, second: str, folder: str = "/w") -> tuple[str, bytes]:
+        header = meta(f"r{name}", f"2026-03-01T10:00:{second}Z", source={"subagent": "review"})
+        header["payload"]["cwd"] = folder
+        return rollout(name, header)
+
+    twice = [mode(f"{what}_review_mode", second) for what, second in (("entered", "05.000"), ("exited", "08.000"))]
+    twice += [mode("entered_review_mode", "20.000")]
     got = found(
-        rollout("1", meta("root"), entered),
-        rollout("2", meta("r1", "2026-03-01T10:00:05.090Z", **review)),
-        rollout("3", meta("r2", "2026-03-01T10:00:06.000Z", **review)),
+        rollout("1", meta("root"), *twice),
+        review("2", "04.630"),
+        review("3", "05.010", "/elsewhere"),
+        review("4", "06.000"),
+        review("5", "12.000"),
+        review("6", "25.200"),
+        review("7", "31.000"),
     )
-    assert [(c.path[-7:-6], c.context.stream) for c in got] == [("2", "subagent:review")]
+    assert [(c.path[-7:-6], c.context.stream) for c in got] == [("2", "subagent:review"), ("6", "subagent:review")]
 
 
 def test_the_first_file_of_a_rewound_thread_takes_along_the_others_and_all_that_they_began() -> None:

@@ -194,6 +194,7 @@ def test_reasoning_keeps_its_summary_and_encrypted_reasoning_says_nothing() -> N
     assert [e.text for e in events if isinstance(e, Reasoning)] == ["A\n\nB"]
 
 
+RAN = f"Command: /bin/bash -lc 'cat <<E\n{'x' * 3000}\nE'\nChunk ID: a1\nWall time: 1 seconds\nProcess WHAT\nOutput:\n"
 POLICY = 'exec_command failed for `rm -rf x`: CreateProcess { message: "Rejected(\\"WHY\\")" }'
 
 
@@ -205,9 +206,15 @@ POLICY = 'exec_command failed for `rm -rf x`: CreateProcess { message: "Rejected
         ("Exit code: 1\nWall time: 0 seconds\nOutput:\nx", "error", 1),
         ("Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 7\nOutput:\nx", "error", 7),
         ("Wall time: 0.0 seconds\nOutput:\nExit code: 0\nWall time: 0 seconds\nOutput:\nSuccess", "ok", 0),
+        (RAN.replace("WHAT", "exited with code 7"), "error", 7),
+        (RAN.replace("WHAT", "exited with code 0"), "ok", 0),
+        ("Command: no more than words", None, None),
         ("aborted by user after 4.0s", "cancelled", None),
         ("Wall time: 5.8 seconds\naborted by user", "cancelled", None),
         ("unsupported call: nope", "error", None),
+        ("unknown session id 9", "error", None),
+        ("unknown agent_type 'reader'", "error", None),
+        ("invalid agent id none: Error(ParseChar { character: 'n', index: 1 })", "error", None),
         ("apply_patch verification failed: no such lines", "error", None),
         ("exec command rejected by user", "denied", None),
         ('exec_command failed for `ls`: CreateProcess { message: "Rejected(\\"rejected by user\\")" }', "denied", None),
@@ -233,6 +240,15 @@ POLICY = 'exec_command failed for `rm -rf x`: CreateProcess { message: "Rejected
 def test_outputs_tell_their_outcome(value: Any, outcome: str | None, code: int | None) -> None:
     (result,) = results(decoded(ROLLOUT, run(call("c"), output("c", value))).events)
     assert (result.outcome, result.exit_code) == (outcome, code)
+
+
+@pytest.mark.parametrize("space", ["mcp__demo", "mcp__demo__"])
+def test_a_tool_of_a_namespace_has_one_name(space: str) -> None:
+    """Recorded: `mcp__demo__` in 0.130, `mcp__demo` in 0.171."""
+    given = call("c")
+    given["payload"].update(name="lookup", namespace=space)
+    (made,) = calls(decoded(ROLLOUT, run(given)).events)
+    assert PROVIDER.tools.resolve(made.name).tool == "mcp__demo__lookup"
 
 
 def test_a_wrapped_output_is_unwrapped_with_its_duration() -> None:

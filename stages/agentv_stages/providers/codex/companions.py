@@ -2,10 +2,10 @@
 
 A rewound thread continues in a further file (0.169), named `rollout-<time>-<thread>_<its own id>`, possibly in another
 day's folder. Reading the first file includes the others, in the order of their times. A sub-agent's file names its
-parent in the first line; a sub-agent's sub-agent belongs to the root as well. A review (before 0.77) does not name its
-parent: it is matched by its start, within a tenth of a second of when the parent entered review mode. A further file
-that is read alone has the sub-agents that began after it and before the next file.
-Source: Codex 0.50 to 0.169, `session_meta`.
+parent in the first line; a sub-agent's sub-agent belongs to the root as well. A review (to 0.130) does not name its
+parent: it is the one of the same folder that began next to when the parent entered review mode, and before it left. A
+further file that is read alone has the sub-agents that began after it and before the next file.
+Source: Codex 0.50 to 0.171, `session_meta`.
 """
 
 import posixpath
@@ -22,7 +22,7 @@ from agentv_stages.times import parse_iso
 # instructions.
 _HEAD = 16_384
 _PARENT_LIMIT = 64 * 1024 * 1024
-_REVIEW_MS = 100
+_AHEAD_MS, _LATE_MS = 2_000, 10_000  # of a review's file, to its parent's; seen: 370 ms before, 5.2 s behind
 _DAY = re.compile(r"(?:^|/)\d{4}/\d\d/\d\d\Z")
 
 
@@ -31,7 +31,7 @@ def _member(name: str) -> re.Pattern[bytes]:
 
 
 _ID, _PARENT, _PATH, _NAME = map(_member, ("id", "parent_thread_id", "agent_path", "agent_nickname"))
-_KIND, _TIME = map(_member, ("subagent", "timestamp"))
+_KIND, _TIME, _CWD = map(_member, ("subagent", "timestamp", "cwd"))
 _TYPE = re.compile(rb'"type"\s*:\s*"session_meta"')
 
 
@@ -42,6 +42,7 @@ class Head(NamedTuple):
     name: str
     kind: str | None
     time_ms: int | None
+    cwd: str | None
 
 
 def companions(path: str, folder: Folder) -> list[Companion]:
@@ -80,8 +81,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     reviews = [h for h in others if h.kind == "review" and h.parent is None]
     lines = [line for file in (path, *(part.path for part in behind)) for line in _lines(file, folder)]
     if reviews:
-        began = _review_times(lines)
-        found += [h for h in reviews if h.time_ms is not None and any(abs(h.time_ms - t) <= _REVIEW_MS for t in began)]
+        found += _reviews_of(lines, [h for h in reviews if h.cwd == root.cwd])
     calls = _spawn_calls(lines, [h for h in found if h.parent == root.thread])
     return further + [
         Companion(h.path, DecodeContext(h.path, f"subagent:{h.name}", calls.get(h.thread), root.thread))
@@ -135,7 +135,7 @@ def _head(path: str, folder: Folder) -> Head | None:
     kind = _text(_KIND, line)
     name = _text(_PATH, line) or _text(_NAME, line) or kind or thread
     time = _text(_TIME, line)
-    return Head(path, thread, _text(_PARENT, line), name, kind, parse_iso(time) if time else None)
+    return Head(path, thread, _text(_PARENT, line), name, kind, parse_iso(time) if time else None, _text(_CWD, line))
 
 
 def _text(pattern: re.Pattern[bytes], line: bytes) -> str | None:
@@ -143,15 +143,25 @@ def _text(pattern: re.Pattern[bytes], line: bytes) -> str | None:
     return found[1].decode("utf-8", "replace") if found is not None else None
 
 
-def _review_times(lines: list[bytes]) -> list[int]:
-    times: list[int] = []
+def _reviews_of(lines: list[bytes], reviews: list[Head]) -> list[Head]:
+    """One of `reviews` for each time that the parent entered review mode, if any fits."""
+    spans: list[tuple[int, int]] = []
     for line in lines:
-        if b'"entered_review_mode"' in line:
-            time = _text(_TIME, line)
-            when = parse_iso(time) if time else None
-            if when is not None:
-                times.append(when)
-    return times
+        entered = b'"entered_review_mode"' in line
+        time = _text(_TIME, line) if entered or b'"exited_review_mode"' in line else None
+        when = parse_iso(time) if time else None
+        if when is None:
+            continue
+        if entered:
+            spans.append((when, when + _LATE_MS))
+        elif spans:
+            spans[-1] = spans[-1][0], when
+    found: dict[str, Head] = {}
+    for begin, end in spans:
+        fit = [(abs(h.time_ms - begin), h) for h in reviews if h.time_ms and begin - _AHEAD_MS <= h.time_ms <= end]
+        for _, head in sorted(fit)[:1]:
+            found[head.thread] = head
+    return list(found.values())
 
 
 def _spawn_calls(lines: list[bytes], heads: list[Head]) -> dict[str, str]:

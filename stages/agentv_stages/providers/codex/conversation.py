@@ -248,7 +248,7 @@ class Conversation(Calls):
             return
         name = p.name or p.type
         if p.namespace and p.namespace != "functions":
-            name = f"{p.namespace}.{name}"
+            name = f"{p.namespace}{'' if p.namespace.endswith('__') else '.'}{name}"  # `mcp__demo__` in 0.130
         elif name == "wait" and (p.namespace or b"cell_id" in bytes(arguments)):
             name = "functions.wait"  # waits for a script that yielded; the `wait` for sub-agents names them
         patch = heredoc(arguments) if name in SHELLS and BEGIN_PATCH in bytes(arguments) else None

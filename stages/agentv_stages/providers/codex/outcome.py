@@ -39,8 +39,10 @@ _ERROR = re.compile(
     r"\A(?:unsupported (?:custom tool )?call: |failed to parse (?:function|exec|apply_patch)|"
     r"apply_patch verification failed|exec_command failed|execution error|"
     r"(?:write_stdin|view_image|tool call|MCP tool call) (?:failed|error)|failed in sandbox|sandbox error|"
+    r"unknown (?:session id|agent_type) |invalid agent id |"
     r"command timed out|unable to locate |Failed to (?:apply patch|create unified exec)|Fatal error|collab \w+ failed)"
 )
+_COMMAND = b'"Command: '
 _SCRIPT_RUNS = "Script running with cell ID"
 _TELLING = frozenset("COPTWEacepsufwvmtirMUF`")  # first letters of the texts that the expressions match
 _TELLING_JSON = frozenset(letter.encode() for letter in _TELLING | {"S", "\\", '"'})  # as they appear in JSON
@@ -80,6 +82,9 @@ def judge(output: Raw) -> Verdict:
             return Verdict(output, "error" if code else "ok", code)
         if data[1:2] not in _TELLING_JSON:
             return Verdict(output)
+        if data.startswith(_COMMAND):  # 0.115 repeats the command, of any length, before what others say
+            said = text_of(output)
+            return judge_text(said[said.find("\nChunk ID: ") + 1 :], output)
         return judge_text(text_of(data) if whole else _beginning(data, output), output)
     if head == b"[":
         if data[1:2].isdigit():
