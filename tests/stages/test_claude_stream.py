@@ -614,6 +614,32 @@ def test_results_that_are_printed_together_have_one_total() -> None:
     check_laws(STREAM, lines(*together, *after))
 
 
+FIRST = ("s", (90, 5), (90, 5, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("runs", "total"),
+    [
+        ([FIRST, ("t", (0, 0), (90, 5, 0.5)), ("t", (40, 5), (130, 10, 0.75))], (130, 10, 0.75)),  # it has a result
+        ([FIRST, ("t", (40, 5), (130, 10, 0.75)), ("u", (20, 5), (150, 15, 0.875))], (150, 15, 0.875)),  # it has none
+        ([FIRST, ("t", (40, 5), (40, 5, 0.25)), ("t", (20, 5), (60, 10, 0.375))], (150, 15, 0.875)),  # another process
+    ],
+)
+def test_a_session_that_was_cleared_may_go_on_counting(runs: list[Any], total: tuple[int, int, float]) -> None:
+    """Recorded in 2.1.120: `/clear` gives another session id, and the totals of the process go on."""
+    given: list[dict[str, Any]] = []
+    for number, (session, (plain, out), (whole, outs, cost)) in enumerate(runs):
+        model = {"inputTokens": whole, "outputTokens": outs, "costUSD": cost}
+        given += [
+            system("init", uuid=f"u-i{number}", session_id=session),
+            line("result", uuid=f"u-c{number}", session_id=session, subtype="success", total_cost_usd=cost,
+                 usage={"input_tokens": plain, "output_tokens": out}, modelUsage={"m": model}),
+        ]  # fmt: skip
+    totals = Totals()
+    totals.observe(pushed(STREAM, lines(*given)))
+    assert (totals.tokens().input, totals.tokens().output, totals.cost_usd) == total
+
+
 def test_a_notice_whose_message_is_a_string_is_taken_whole() -> None:
     why = "This command requires approval"
     given = lines(system("permission_denied", tool_name="Bash", tool_use_id="t", message=why))

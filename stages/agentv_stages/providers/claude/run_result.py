@@ -12,7 +12,7 @@ from agentv_stages.event import AssistantText, SessionEnd, SessionInfo, Source, 
 from agentv_stages.providers.claude.stream_notices import short, short_errors
 from agentv_stages.providers.claude.stream_state import StreamState
 from agentv_stages.providers.claude.usage import less, model_shares, more, session_usage, token_usage
-from agentv_stages.providers.claude.wire import ModelUsage, ResultLine
+from agentv_stages.providers.claude.wire import ModelUsage, ResultLine, Usage
 from agentv_stages.repeats import checksum
 from agentv_stages.times import whole_ms
 
@@ -50,11 +50,14 @@ def _tell_spent(line: ResultLine, source: Source, state: StreamState, batch: Bat
     if window:
         batch.events.append(SessionInfo(source, "", context_window=window))
     spent = session_usage(source, line.modelUsage, cost)
-    first, state.anew = line.result_index == 0 or state.anew, False
+    anew, whole = state.anew, state.whole
+    first, state.anew, state.whole = line.result_index == 0 or anew, False, spent
     if first and line.model_usage_since_last_result is not None:
         since = line.model_usage_since_last_result
         own = session_usage(source, since, _cost(since))
         state.earlier = less(spent, own) if spent.input != own.input else None
+    elif anew and whole is not None and _goes_on(spent, whole, line):
+        state.earlier = whole
     if state.earlier is not None:
         spent = less(spent, state.earlier)
         cost = spent.cost_usd
@@ -97,11 +100,20 @@ def _note_run(spent: TokenUsage, line: ResultLine, state: StreamState) -> None:
     elif state.behind:
         fresh = (spent.input or 0) < (told.input or 0)
     else:
-        own = token_usage(spent.source, "", line.usage, None, True).input if line.usage is not None else None
+        own = token_usage(spent.source, "", line.usage or Usage(), None, True).input
         fresh = (spent.input or 0) < (told.input or 0) + (own or 0) // 2
     if fresh:
         state.behind, state.begun = 0, 1
         state.before = told if state.before is None else more(state.before, told)
+
+
+def _goes_on(spent: TokenUsage, whole: TokenUsage, line: ResultLine) -> bool:
+    """Whether the first total of another session includes the last one of the session before: then `/clear` changed the
+    session, and not its totals (2.1.120).
+    """
+    own = token_usage(spent.source, "", line.usage or Usage(), None, True)
+    before = (spent.input or 0) - (own.input or 0), (spent.output or 0) - (own.output or 0)
+    return before == (whole.input, whole.output)
 
 
 def _cost(by_model: dict[str, ModelUsage]) -> float | None:

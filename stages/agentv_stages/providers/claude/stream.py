@@ -294,6 +294,7 @@ class StreamDecoder:
         if kind == "conversation_reset":
             self.state.reset = True
             self.state.forget_spent()
+            self.state.whole = None  # the totals start from zero (2.1.220, 2.1.332)
             batch.events.append(Notification(source, "", kind, "the conversation was reset"))
             batch.events.append(SessionInfo(source, "", line.new_conversation_id, another=True))
         elif kind == "rate_limit_event":

@@ -10,9 +10,9 @@ from agentv_stages.repeats import Repeats
 
 class StreamState(Struct):
     """`reset`: the next session id is this session, begun anew. `anew`: its next total is the first since then.
-    `earlier`: what previous runs spent, if a resumed session's totals include it. `begun`: the runs that began since
-    the last `result`; `behind`: those that had begun before it and have none yet. `results`: those seen. `refused`:
-    calls whose refusal was reported before their results.
+    `whole`: the last total as it was printed. `earlier`: what previous runs spent, if the totals include it. `begun`:
+    the runs that began since the last `result`; `behind`: those that had begun before it and have none yet. `results`:
+    those seen. `refused`: calls whose refusal was reported before their results.
     """
 
     session_id: str | None = None
@@ -21,6 +21,7 @@ class StreamState(Struct):
     partial_id: str = ""
     unfinished: Unfinished = field(default_factory=Unfinished)
     earlier: TokenUsage | None = None
+    whole: TokenUsage | None = None
     told: TokenUsage | None = None
     before: TokenUsage | None = None
     begun: int = 0
@@ -31,6 +32,6 @@ class StreamState(Struct):
     refused: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def forget_spent(self) -> None:
-        """The totals start from zero: another session, or one emptied by `/clear` (2.1.332)."""
+        """Another session begins; `whole` is kept, because `/clear` did not always reset the totals."""
         self.earlier = self.told = self.before = None
         self.anew = True
