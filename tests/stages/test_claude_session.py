@@ -106,6 +106,7 @@ TOLD = [
     ("turn_duration", {"durationMs": 12.5}, "debug"),
     ("stop_hook_summary", {"hookCount": 2}, "info"),
     ("away_summary", {"content": "x"}, "info"),
+    ("model_refusal_no_fallback", {"content": "", "apiRefusalCategory": None}, "warning"),
 ]
 
 

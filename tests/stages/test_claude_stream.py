@@ -388,6 +388,25 @@ def test_superseded_and_refused_lines_are_taken_back() -> None:
     assert only(tell(refused), Retract).message_ids == ("c",)
 
 
+def test_a_skills_text_is_none_of_the_users() -> None:
+    """Recorded in 2.1.332: in the stream of an agent that runs a skill (`context: fork`) nothing else marks it."""
+    text = {"type": "text", "text": "Base directory for this skill: /w/skills/tidy\n\nTidy up."}
+    user = line("user", parent_tool_use_id="toolu_1", message={"role": "user", "content": [text]})
+    assert only(tell(user), UserText).injected
+
+
+@pytest.mark.parametrize(
+    ("said", "status"), [("[Request interrupted by user for tool use]", "interrupted"), ("Go on.", "error")]
+)
+def test_an_error_after_the_sentence_of_an_interrupt_is_an_interrupt(said: str, status: str) -> None:
+    """Recorded in 2.0.45 and 2.1.50; later versions have a `terminal_reason`."""
+    user = line("user", message={"role": "user", "content": [{"type": "text", "text": said}]})
+    ended = line("result", subtype="error_during_execution", is_error=False)
+    assert [e.status for e in tell(user, ended).events if isinstance(e, SessionEnd)][-1] == status
+    anew = tell(user, ended, system("init"), line("result", uuid="u-2", subtype="error_during_execution"))
+    assert [e.status for e in anew.events if isinstance(e, SessionEnd)][-1] == "error"
+
+
 RULED, REJECTED = {"non_execution_kind": "permission-rule"}, {"non_execution_kind": "user-rejected"}
 
 

@@ -44,6 +44,7 @@ _INJECTED = (
     "Caveat:",
     "This session is being continued",
     "Stop hook feedback:",
+    "Base directory for this skill: ",
     "[Request interrupted by user",
     "Unknown skill: ",
     "Unknown slash command: ",
@@ -148,7 +149,7 @@ def slash_command(source: Source, at: str, text: str) -> SlashCommand | None:
 
 
 def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bool) -> UserText | SlashCommand:
-    if bytes(body)[:2] in (b'"<', b'"C', b'"T', b'"S', b'"U', b'"['):  # the first letters of the prefixes above
+    if bytes(body)[:2] in (b'"<', b'"C', b'"T', b'"S', b'"U', b'"B', b'"['):  # the first letters of the prefixes above
         text = text_of(body)
         command = slash_command(source, at, text)
         if command:

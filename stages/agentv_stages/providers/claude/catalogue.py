@@ -10,6 +10,8 @@ TOLD_SUBTYPES = {
     "late_allow_not_run": "a permission came too late; the call was not run",
     "model_consent_fallback": "another model goes on",
     "model_fallback": "another model goes on",
+    "model_refusal_fallback": "the model refused",
+    "model_refusal_no_fallback": "the model refused",
     "permission_retry": "permission was given; the call is tried again",
     "scheduled_task_fire": "a scheduled task begins",
     "turn_preempted": "the next prompt ended the turn",

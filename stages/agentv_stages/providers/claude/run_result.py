@@ -35,7 +35,7 @@ def tell_result(line: ResultLine, source: Source, record: Record, state: StreamS
     if record.row == 0 and len(line.result) > 2 and bytes(line.result)[:1] == b'"':
         # `--output-format json` prints nothing else, so the answer is only here
         batch.events.append(AssistantText(source, "-result", key, line.result, False, bool(line.is_error)))
-    status, reason = _end_of(line)
+    status, reason = _end_of(line, state.interrupted)
     duration = None if again else whole_ms(line.duration_ms)
     turns = None if again else line.num_turns
     batch.events.append(SessionEnd(source, "", status, reason, cost, duration, turns, Raw(record.data)))
@@ -71,10 +71,10 @@ def _tell_spent(line: ResultLine, source: Source, state: StreamState, batch: Bat
     return cost
 
 
-def _end_of(line: ResultLine) -> tuple[Status, str | None]:
-    """How the run ended, and why."""
+def _end_of(line: ResultLine, interrupted: bool) -> tuple[Status, str | None]:
+    """How the run ended, and why. Older versions (2.1.50) give no reason for the end of an `interrupted` run."""
     reason = line.terminal_reason or line.subtype or None
-    if line.terminal_reason in ABORTED:
+    if line.terminal_reason in ABORTED or (interrupted and reason == "error_during_execution"):
         return "interrupted", reason
     if not line.is_error and line.subtype in ("success", ""):
         return "complete", reason

@@ -198,7 +198,8 @@ class StreamDecoder:
                     structured, one = line.tool_use_result, (block,)
                     user_blocks(one, source, structured, batch, message_id, injected, unasked, told, rejected, i)
             if content[-1].type == "text" and parent is None and any(map(interrupts, batch.events[before:])):
-                # Usually a `result` follows and says the same; some runs of 2.1.332 print none.
+                # Usually a `result` follows and ends the run; some runs of 2.1.332 print none.
+                self.state.interrupted = True
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
             batch.ignore("user/empty")
@@ -276,6 +277,7 @@ class StreamDecoder:
             state.forget_spent()
         state.session_id, state.reset = line.session_id, False
         state.begun += 1
+        state.interrupted = False
         version, cwd = line.claude_code_version, line.cwd
         batch.events.append(
             SessionInfo(source, "", line.session_id, line.model, version, cwd, another=another, begins=True)

@@ -27,8 +27,6 @@ def notice_of(name: str, line: SystemLine) -> tuple[str, Level] | None:
         return f"permission denied for {line.tool_name or 'a tool'}{': ' if why else ''}{why}", "warning"
     if name in ("informational", "notification", "local_command_output", "local_command"):
         return short(line.content or line.text or line.message), "info"
-    if name.startswith("model_refusal"):
-        return "the model refused", "warning"
     if name in TOLD_SUBTYPES:
         return short(line.content or line.message) or TOLD_SUBTYPES[name], "warning"
     return None

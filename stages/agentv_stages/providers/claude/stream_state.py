@@ -12,7 +12,7 @@ class StreamState(Struct):
     """`reset`: the next session id is this session, begun anew. `anew`: its next total is the first since then.
     `whole`: the last total as it was printed. `earlier`: what previous runs spent, if the totals include it. `begun`:
     the runs that began since the last `result`; `behind`: those that had begun before it and have none yet. `results`:
-    those seen. `refused`: calls whose refusal was reported before their results.
+    those seen. `refused`: calls whose refusal was reported before their results. `interrupted`: the run, by a person.
     """
 
     session_id: str | None = None
@@ -29,6 +29,7 @@ class StreamState(Struct):
     results: Repeats = field(default_factory=Repeats)
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
+    interrupted: bool = False
     refused: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def forget_spent(self) -> None:
