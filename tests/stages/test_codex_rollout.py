@@ -242,6 +242,22 @@ def test_outputs_tell_their_outcome(value: Any, outcome: str | None, code: int |
     assert (result.outcome, result.exit_code) == (outcome, code)
 
 
+@pytest.mark.parametrize(
+    ("answer", "more", "status"),
+    [
+        ([], {"last_agent_message": None}, "unknown"),
+        ([], {"last_agent_message": None, "started_at": 1}, "complete"),
+        ([], {"last_agent_message": None, "started_at": 1, "error": {"message": "bad"}}, "error"),
+        ([message("assistant", "Done.")], {"last_agent_message": None}, "complete"),  # then `/compact`
+    ],
+)
+def test_a_turn_without_an_answer_may_have_failed(answer: list[Any], more: dict[str, Any], status: str) -> None:
+    """Recorded with an error of the server: 0.115 and 0.130 do not say that the turn failed, 0.150 does."""
+    given = lines(meta(), message("user", "Go."), call("c"), output("c", "x"), *answer, event("task_complete", **more))
+    ended = [e for e in decoded(ROLLOUT, given).events if isinstance(e, SessionEnd)]
+    assert [e.status for e in ended] == [status]
+
+
 @pytest.mark.parametrize("space", ["mcp__demo", "mcp__demo__"])
 def test_a_tool_of_a_namespace_has_one_name(space: str) -> None:
     """Recorded: `mcp__demo__` in 0.130, `mcp__demo` in 0.171."""

@@ -1,7 +1,7 @@
 """Ends of turns and logs in Codex's rollouts. In: the event that ends a turn, or the end of the log. Out: a status."""
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import Notification, SessionEnd, Source
+from agentv_stages.event import Notification, SessionEnd, Source, Status
 from agentv_stages.payload import given
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.wire import Payload, member, plain
@@ -9,13 +9,17 @@ from agentv_stages.times import whole_ms
 
 
 def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
-    """A turn that ended by itself, successfully or with an error."""
+    """A turn that ended by itself, successfully or with an error. The versions that do not say yet when it started
+    (to 0.130) do not say either that it failed: one without an answer may have.
+    """
     decoder.close(None, batch)
     decoder.state.ends = True
     failed = given(p.error)
     reason = (member(p.error, "message") or plain(p.error)) if failed else None
-    duration = whole_ms(p.duration_ms)
-    batch.events.append(SessionEnd(source, "", "error" if failed else "complete", reason, duration_ms=duration))
+    status: Status = "error" if failed else "complete"
+    if bytes(p.last_agent_message) == b"null" and not (failed or decoder.state.final or given(p.started_at)):
+        status, reason = "unknown", "the turn ended without an answer"
+    batch.events.append(SessionEnd(source, "", status, reason, duration_ms=whole_ms(p.duration_ms)))
 
 
 def aborted(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:

@@ -147,6 +147,8 @@ class Payload(ItemPayload):
     turn_attribution: Raw = ABSENT
     reason: str | None = None
     error: Raw = ABSENT
+    started_at: Raw = ABSENT
+    last_agent_message: Raw = ABSENT
     duration_ms: float | None = None
     model: str | None = None
     cwd: str | None = None
