@@ -52,6 +52,7 @@ LOSSES = (
     "in some versions, retries of 5xx answers that succeeded",
     "an answer that was cut off (in newer versions only if the process was killed)",
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
+    "that --max-budget-usd ended a run",
     "of a fork, and of a process that was killed: the cost, and the tokens of compactions",
     "where the copied context of a side question ends (`/btw`, 2.1.90): the copy is in its stream, too",
     "in some versions before 2.1.326, whether a person refused a call or interrupted it: both are `denied`",

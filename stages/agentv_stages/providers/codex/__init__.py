@@ -36,6 +36,7 @@ PROVIDER = Provider(
                 "tokens of a review, and of a turn that failed or was cut off",
                 "calls that a hook refused",
                 "patches that failed, unknown tools, bad arguments, waiting for scripts, sub-agents of newer versions",
+                "pictures that were viewed or drawn, input to running commands, whether a web search failed",
                 "the order of calls that ran in parallel",
                 "which calls belong to one answer (turns are counted by what follows a result)",
                 "what sub-agents do and cost",
@@ -67,6 +68,7 @@ PROVIDER = Provider(
             losses=(
                 "the text of an answer that was cut off",
                 "retries",
+                "in older versions: web searches; whether a call of an MCP server, or a turn without an answer, failed",
                 "whether a call was refused or its turn interrupted: in the terminal these are the same",
                 "arguments of calls inside scripts, as far as their items do not repeat them",
                 "the order of calls that one script ran in parallel (it is that of their ends)",
