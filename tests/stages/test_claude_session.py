@@ -116,6 +116,22 @@ def test_notices_are_notifications(subtype: str, members: dict[str, Any], level:
     assert (told.name, told.level) == (subtype, level)
 
 
+def test_a_prompt_that_a_hook_refused_is_the_whole_run() -> None:
+    """Recorded in 2.1.332: the prompt itself is not logged, and the stream of the run is a success."""
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": "Go.", "sessionId": "s"}
+    ending = {"ending": {"kind": "blocked_by_hook", "reason": "no"}, "promptKept": False}
+    told = tell(
+        queued,
+        line("system", subtype="informational", content="blocked", promptSubmitEnding=ending, sessionId="s",
+             version="2.1.332", cwd="/w"),
+    )  # fmt: skip
+    assert [(e.status, e.reason) for e in told.events if isinstance(e, SessionEnd)] == [("complete", "blocked_by_hook")]
+    facts = [e for e in told.events if isinstance(e, SessionInfo)]
+    assert [(e.session_id, e.version, e.cwd) for e in facts] == [("s", None, None), ("s", "2.1.332", "/w")]
+    other = tell(queued, line("system", subtype="informational", promptSubmitEnding={"ending": {"kind": "x"}}))
+    assert [e for e in other.events if isinstance(e, SessionEnd)] == []
+
+
 def test_a_local_command_is_a_slash_command() -> None:
     command = only(tell(line("system", subtype="local_command", content="/cost now")), SlashCommand)
     assert (command.name, command.args) == ("/cost", "now")

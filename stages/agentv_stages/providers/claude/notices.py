@@ -13,9 +13,10 @@ _ENDS: dict[str, Status] = {
     "structured_output": "complete",
     "max_turns_reached": "error",
     "hook_stopped_continuation": "complete",
+    "blocked_by_hook": "complete",
 }
-"""Attachments that end a run: the answer to `--json-schema` (no text follows it), `--max-turns`, and a hook with
-`continue: false`, which the stream reports as a success (2.1.332).
+"""What ends a run without an answer: attachments for the answer to `--json-schema`, `--max-turns`, and a hook with
+`continue: false`; a notice for a prompt that a hook refused. The stream reports both hooks as a success (2.1.332).
 """
 
 
@@ -33,8 +34,9 @@ def attached(line: MetaLine, source: Source, batch: Batch) -> UserText | Notific
 
 
 def end_of_run(line: MetaLine, source: Source) -> SessionEnd | None:
-    """The end of the run that an attachment marks, if any; one of a sub-agent does not end the session."""
-    name = line.attachment.type if line.attachment else ""
+    """The end of the run that a line marks, if any; one of a sub-agent does not end the session."""
+    refused = line.promptSubmitEnding
+    name = line.attachment.type if line.attachment else (refused.ending.kind or "") if refused else ""
     status = _ENDS.get(name) if source.stream == MAIN else None
     return None if status is None else SessionEnd(source, "-end", status, name)
 

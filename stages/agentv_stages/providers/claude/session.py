@@ -170,7 +170,9 @@ class SessionDecoder:
         other_session(record, begun, self.state.begun or self.state.session_id, batch)
         self.state.begun = begun or self.state.begun
 
-    def _facts(self, line: SessionLine, model: str | None, source: Source, record: Record, batch: Batch) -> None:
+    def _facts(
+        self, line: SessionLine | MetaLine, model: str | None, source: Source, record: Record, batch: Batch
+    ) -> None:
         """Emits the session's id, version, folder and model when they are first seen or change."""
         state = self.state
         if self.context.stream != "main":
@@ -261,7 +263,12 @@ class SessionDecoder:
         if record.data.find(_ROOT, 0, 80) >= 0:
             self._root(record, line.isSidechain, batch)
         if kind == "system":
+            if self.state.cwd is None and line.sessionId is not None and line.sessionId == self.state.session_id:
+                self._facts(line, None, source, record, batch)  # a prompt that a hook refused leaves nothing else
             tell_system(line, source, record, batch)
+            end = end_of_run(line, source)
+            if end is not None:
+                batch.events.append(end)
             return
         if kind == "attachment":
             event = attached(line, source, batch)

@@ -267,6 +267,16 @@ class ProgressData(Struct, gc=False):
     hookEvent: str | None = None
 
 
+class Ending(Struct, gc=False):
+    kind: str | None = None
+
+
+class PromptEnding(Struct, gc=False):
+    """Why a prompt never reached the model (2.1.332)."""
+
+    ending: Ending = field(default_factory=Ending)
+
+
 class MetaLine(Struct, gc=False):
     """A line on disk that is not a message: system notices, titles, queue operations, counters."""
 
@@ -291,6 +301,7 @@ class MetaLine(Struct, gc=False):
     hookCount: int | None = None
     retryAttempt: int | None = None
     maxRetries: int | None = None
+    promptSubmitEnding: PromptEnding | None = None
     error: Raw = ABSENT
     prNumber: int | None = None
     prUrl: str | None = None
