@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.event import AnyEvent, Notification, SessionEnd
+from agentv_stages.event import AnyEvent, AssistantText, Notification, SessionEnd, SessionInfo
 from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair
 from agentv_stages.providers.openclaw import PROVIDER
@@ -202,3 +202,36 @@ def test_reasoning_tokens_bear_a_name_of_their_own() -> None:
     last = message("assistant", content=said, model="m-1", usage=used, stopReason="stop")
     events = decoded(SESSION, lines(HEADER, last)).events
     assert [(usage.output, usage.reasoning) for usage in usages(events)] == [(20, 8)]
+
+
+def spoken(text: str, **members: Any) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}]
+    return message("assistant", **{"content": content, "model": "m-1", "usage": USAGE, "stopReason": "stop", **members})
+
+
+def said(events: list[AnyEvent]) -> list[tuple[str, bool]]:
+    return [(event.text, event.synthetic) for event in events if isinstance(event, AssistantText)]
+
+
+def test_the_reply_of_a_run_repeats_its_answers() -> None:
+    """The tokens of a reply are those of the whole run."""
+    asked, reply = message("user", content="Count."), spoken("One. Two.", api="cli")
+    events = events_of(SESSION, lines(HEADER, asked, spoken("One."), spoken("Two."), reply))
+    assert said(events) == [("One.", False), ("Two.", False), ("One. Two.", True)]
+    assert len(usages(events)) == 2
+
+
+def test_the_reply_is_the_answer_where_another_program_ran_the_model() -> None:
+    asked, reply = message("user", content="Count."), spoken("One.", api="cli")
+    events = events_of(SESSION, lines(HEADER, asked, spoken("Zero."), asked, reply))
+    assert said(events) == [("Zero.", False), ("One.", False)]
+    assert len(usages(events)) == 2
+
+
+@pytest.mark.parametrize("model", ["delivery-mirror", "gateway-injected"])
+def test_what_openclaw_writes_as_an_answer_is_no_turn(model: str) -> None:
+    sent = spoken("Sent.", provider="openclaw", model=model)
+    events = events_of(SESSION, lines(HEADER, spoken("One."), sent, spoken("Two.")))
+    assert said(events) == [("One.", False), ("Sent.", True), ("Two.", False)]
+    assert [event.model for event in events if isinstance(event, SessionInfo) and event.model] == ["m-1"]
+    assert [event.status for event in events if isinstance(event, SessionEnd)] == ["complete", "complete"]

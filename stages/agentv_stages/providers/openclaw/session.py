@@ -3,14 +3,24 @@
 Tools that are not in the request are called through `tool_call`, or by a script (`exec` with `code`). The inner calls
 have messages of their own before the result, and count; the outer call counts only if it made none. A call of a tool
 that does not exist is removed from the answer before it is written: only its result shows it. OpenClaw may not report a
-failed command as an error: the exit code decides.
-Source: OpenClaw 2026.9.6.
+failed command as an error: the exit code decides. What OpenClaw writes as an answer, but no model gave, is `synthetic`.
+Source: OpenClaw 2026.6.11 and 2026.9.6.
 """
 
 from msgspec import Raw, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import EMPTY_OBJECT, Outcome, ToolCall, ToolResult
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Outcome,
+    SessionEnd,
+    SessionInfo,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
 from agentv_stages.payload import given
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.openclaw.wire import Details, MessageRecord, OwnMessage, decode_code, decode_message
@@ -29,6 +39,13 @@ _DISPATCH = "tool_call"
 _SCRIPT = "exec"
 _CODE = "code_execution"
 _NESTED = "openclaw.nested-tool.v1"
+_OWN_PROVIDER = "openclaw"
+_OWN_MODELS = frozenset(("delivery-mirror", "gateway-injected"))
+"""Who wrote what OpenClaw sent to a channel, or put into the conversation."""
+_REPLY = "cli"
+"""The `api` of what a run replied: its only answer if another program ran the model, else a repetition with the tokens
+of the whole run, written if the reply is not the last answer's text.
+"""
 _MOST_TOLD = 2_000
 _OBJECT = 123
 _OUTCOMES: dict[str, Outcome] = {
@@ -39,10 +56,11 @@ _OUTCOMES: dict[str, Outcome] = {
 
 
 class State(PiState):
-    """`asked`: the newest calls. `message_id`: that of the newest answer."""
+    """`asked`: the newest calls. `message_id`: that of the newest answer; `spoken`: it came after the newest prompt."""
 
     asked: dict[str, bool] = field(default_factory=dict[str, bool])
     message_id: str = ""
+    spoken: bool = False
 
 
 class SessionDecoder(PiSessionDecoder):
@@ -63,7 +81,18 @@ class SessionDecoder(PiSessionDecoder):
             if self.state.forked_ms is None:
                 self._nested(record, own.details, batch)
                 return
+        model = self.state.model
         super().decode(record, batch)
+        if own is not None and own.role == "user":
+            self.state.spoken = False
+        elif own is not None and own.role == "assistant":
+            if (own.provider == _OWN_PROVIDER and own.model in _OWN_MODELS) or (
+                own.api == _REPLY and self.state.spoken
+            ):
+                self.state.model = model
+                _unasked(begin, batch)
+                return
+            self.state.spoken = True
         if entry is not None and own is not None and own.role == "assistant":
             if not self.state.told.again(entry.id, checksum(record.data)):
                 self.state.message_id = entry.id or f"m{record.row}"
@@ -131,6 +160,15 @@ def _entry(record: Record) -> MessageRecord | None:
         return decode_message(record.data)
     except REFUSED:
         return None
+
+
+def _unasked(begin: int, batch: Batch) -> None:
+    """Makes the events from `begin` on those of an answer that no model gave."""
+    batch.events[begin:] = [
+        replace(event, synthetic=True, model=None) if isinstance(event, AssistantText) else event
+        for event in batch.events[begin:]
+        if not isinstance(event, SessionInfo | SessionEnd | TokenUsage)
+    ]
 
 
 def _is_code(arguments: Raw) -> bool:

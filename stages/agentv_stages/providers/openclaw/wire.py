@@ -1,4 +1,4 @@
-"""Wire shapes of OpenClaw's own messages. Source: OpenClaw 2026.9.6."""
+"""Wire shapes of OpenClaw's own messages. Source: OpenClaw 2026.6.11 and 2026.9.6."""
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
@@ -24,6 +24,9 @@ class Details(Struct, gc=False, rename="camel"):
 
 class OwnMessage(Struct, gc=False, rename="camel"):
     role: str = ""
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
     custom_type: str | None = None
     tool_name: str | None = None
     details: Details | None = None
