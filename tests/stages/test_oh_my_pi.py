@@ -194,7 +194,7 @@ def test_a_failure_says_what_it_was(text: str, outcome: str) -> None:
     ("data", "status"),
     [
         ({"kind": "signal", "reason": "sigint", "pendingToolCalls": [{"toolName": "bash"}]}, "interrupted"),
-        ({"kind": "signal", "reason": "sighup"}, None),
+        ({"kind": "signal", "reason": "sighup"}, "interrupted"),
         ({"kind": "normal", "reason": "dispose"}, None),
         ({"kind": "fatal", "reason": "uncaughtException"}, "error"),
         ({}, None),
@@ -203,6 +203,30 @@ def test_a_failure_says_what_it_was(text: str, outcome: str) -> None:
 def test_the_end_of_a_process_ends_what_was_open(data: dict[str, Any], status: str | None) -> None:
     events = stored(call("bash", command="x"), entry("custom", customType="session_exit", data=data))
     assert [e.status for e in events if isinstance(e, SessionEnd)] == ([status] if status else [])
+
+
+def test_a_signal_before_the_final_answer_interrupts_the_run_and_none_after_it() -> None:
+    asked, final = message("user", content="Count."), message("assistant", content=[], model="m-1", stopReason="stop")
+    leaves = entry("custom", customType="session_exit", data={"kind": "signal", "reason": "sigint"})
+    assert _ends(asked, leaves) == ["interrupted"]
+    assert _ends(asked, final, leaves) == ["complete"]
+    assert _ends(leaves) == []
+
+
+def _ends(*values: Any) -> list[str]:
+    return [event.status for event in stored(*values) if isinstance(event, SessionEnd)]
+
+
+def test_an_answer_that_is_written_again_under_another_id_counts_once() -> None:
+    block = {"type": "text", "text": "Half a"}
+    cut: dict[str, Any] = {"content": [block], "model": "m-1", "usage": USAGE, "stopReason": "length"}
+    cut["responseId"] = "r-1"
+    again = {**message("assistant", **cut, errorId=0), "id": "e-2"}
+    events = stored(message("assistant", **cut), again)
+    assert texts(events) == ["Half a"]
+    assert len(usages(events)) == 1
+    other = {**message("assistant", **cut, timestamp=1772359200501), "id": "e-2"}
+    assert len(texts(stored(message("assistant", **cut), other))) == 2
 
 
 def test_what_stands_outside_the_conversation_counts() -> None:

@@ -1,7 +1,7 @@
 """oh-my-pi's session files to events: Pi's version 3 with a slot for the title first, and entries of its own.
 
-The end of a process is an entry, too (`session_exit`): a signal while calls were open interrupted the run.
-Source: oh-my-pi 18.2.3.
+The end of a process is an entry, too (`session_exit`): a signal before the final answer interrupted the run.
+Source: oh-my-pi 13.19.0 to 18.2.3.
 """
 
 from agentv_stages.batch import Batch, Record
@@ -62,7 +62,7 @@ class SessionDecoder(PiSessionDecoder):
         end = decode_exit(own.data)
         if end.kind == "fatal":
             batch.events.append(SessionEnd(source, "-end", "error", end.reason))
-        elif end.kind == "signal" and end.pending_tool_calls:
+        elif end.kind == "signal" and (end.pending_tool_calls or self.state.running):
             batch.events.append(SessionEnd(source, "-end", "interrupted", end.reason))
         else:
             batch.ignore(f"custom/{EXIT}")

@@ -46,12 +46,18 @@ ENTRIES = IGNORED | {
 
 
 class State(Struct):
-    """`leaf` is the id of the previous entry, `forked_ms` the time of a fork's header until its first own entry."""
+    """`leaf` is the id of the previous entry, `forked_ms` the time of a fork's header until its first own entry.
+
+    `response_id` and `answered` identify the newest answer. `running`: the newest message does not end a run.
+    """
 
     session_id: str | None = None
     model: str | None = None
     leaf: str | None = None
     forked_ms: int | None = None
+    response_id: str | None = None
+    answered: float | str | None = None
+    running: bool = False
     scripts: dict[str, Script] = {}
     told: Repeats = field(default_factory=Repeats)
 
@@ -83,6 +89,9 @@ class SessionDecoder:
         if entry.id:
             self._follow(source, batch, entry)
         if kind == "message" and message is not None:
+            if self._rewritten(message):
+                batch.ignore("message/again")
+                return
             _append(self, message, blocks, entry.id or f"m{record.row}", source, record, batch)
         elif kind in self.ignored:
             batch.ignore(kind)
@@ -99,6 +108,15 @@ class SessionDecoder:
         batch.events.append(
             SessionInfo(source, "", entry.id, entry.model_id, None, entry.cwd, None, entry.parent_session)
         )
+
+    def _rewritten(self, message: PiMessage) -> bool:
+        """Whether this is the answer before, written once more under another id (oh-my-pi, if it was cut off)."""
+        if message.role != "assistant" or not message.response_id:
+            return False
+        state, newest = self.state, (message.response_id, message.timestamp)
+        again = newest == (state.response_id, state.answered)
+        state.response_id, state.answered = newest
+        return again
 
     def _copied(self, entry: Entry, source: Source, batch: Batch) -> bool:
         """Whether an entry is the parent's; such entries only give the model, with the time of the fork."""
@@ -209,6 +227,7 @@ def _append(
     role = message.role
     state = decoder.state
     if role == "toolResult":
+        state.running = True
         _result(message, source, state, batch)
     elif role == "assistant":
         if message.model and message.model != state.model:
@@ -221,9 +240,11 @@ def _append(
         if message.error_message:
             batch.events.append(Notification(source, "", "error", message.error_message, "error"))
         status = status_of(message.stop_reason, message.error_message)
+        state.running = status is None
         if status is not None:
             batch.events.append(SessionEnd(source, "-end", status, message.error_message or message.stop_reason))
     elif role == "user":
+        state.running = True
         user(message, message_id, source, batch)
     else:
         decoder.other(message, message_id, source, batch, record)
