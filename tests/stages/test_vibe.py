@@ -394,3 +394,82 @@ def test_entries_without_an_id_are_told_apart() -> None:
     assert outcomes(LOGS["session"], *within(changes({"op": "append_entry", "entry": bare[1]}))) == [
         ("Bash", "ok", None)
     ]
+
+
+def of_2_23(kind: str, name: str, time: int, **more: Any) -> dict[str, Any]:
+    """An entry as 2.23 to 2.26 print it: no id names its answer."""
+    return {"id": name, **TURN, "type": kind, "createdAt": time, "updatedAt": time, **more}
+
+
+def test_a_text_behind_a_thought_is_of_its_answer_where_no_id_says_so() -> None:
+    text = {"role": "assistant", "content": [{"type": "text", "text": "Hm."}]}
+    events = events_of(
+        STREAM,
+        lines(
+            of_2_23("reasoning", "a", 900, text="First."),
+            of_2_23("message", "b", 901, **text),
+            {**effect(), "id": "call_1"},
+            of_2_23("reasoning", "c", 1200, text="Second."),
+            {**effect(begun=1250, done=1300), "id": "call_2"},
+            of_2_23("message", "d", 1400, **text),
+        ),
+    )
+    spoken = [e.message_id for e in events if isinstance(e, AssistantText | Reasoning | ToolCall)]
+    assert spoken == ["a", "a", "a", "c", "c", "d"]
+
+
+def test_an_mcp_tool_is_known_by_what_the_terminal_shows() -> None:
+    shown = {"presentation": {"display": {"statusText": "Calling MCP tool find_book"}}}
+    asked = answer("shelf_find_book")
+    asked["tool_calls"][0].update(shown)
+    assert outcomes(OLD_SESSION, asked, gave("ok: True", name="shelf_find_book"))[0][0] == "mcp__shelf__find_book"
+    made = effect()
+    made["detail"] = {"toolName": "shelf_find_book", "display": {"statusText": "Calling MCP tool find_book"}}
+    assert outcomes(STREAM, made)[0][0] == "mcp__shelf__find_book"
+    made["detail"]["display"] = {"statusText": "Searching files"}
+    assert outcomes(STREAM, made)[0][0] == "shelf_find_book"
+
+
+def test_a_question_that_was_answered_with_no_denies_its_call() -> None:
+    output = {"type": "approval", "decision": {"type": "deny"}}
+    asked = of_2_23("callback", "q", 1000, state={"status": "answered", "output": output})
+    stopped = effect(status="cancelled", output=None, reason="Cancelled")
+    assert outcomes(STREAM, {**asked, "relatedEntryId": stopped["id"]}, stopped) == [("Bash", "denied", None)]
+    assert outcomes(STREAM, {**asked, "relatedEntryId": "another"}, stopped) == [("Bash", "cancelled", None)]
+
+
+def test_a_failed_command_says_its_exit_code_at_the_end_of_a_line() -> None:
+    failed = effect(status="failed", output=None, error={"message": "bash failed: Command failed: 'x'\nReturn code: 3"})
+    failed["detail"]["toolName"] = "bash"
+    assert outcomes(STREAM, failed) == [("Bash", "error", 3)]
+    text = "<tool_error>bash failed: Command failed: 'x'\nReturn code: 3</tool_error>"
+    assert outcomes(OLD_SESSION, answer("bash"), gave(text)) == [("Bash", "error", 3)]
+
+
+def test_durations_are_the_logs_own_where_it_has_them() -> None:
+    [lasted] = results(events_of(STREAM, lines(effect(durationMs=41.7))))
+    assert lasted.duration_ms == 42
+    [lasted] = results(events_of(OLD_SESSION, lines({**gave("x"), "tool_result": {"duration": 1.25, "output": {}}})))
+    assert lasted.duration_ms == 1250
+
+
+def test_a_run_that_says_goodbye_was_interrupted() -> None:
+    given = [*lines(said("a1")), *records(b"\nBye!\n")]
+    for of in (STREAM, OLD_STREAM):
+        batch = decoded(of, given if of is STREAM else records(b"Bye!\n"))
+        assert [e.status for e in batch.events if isinstance(e, SessionEnd)] == ["interrupted"]
+        assert not batch.faults
+
+
+def test_a_cancelled_call_interrupts_the_session_of_2x_until_an_answer_ends_it() -> None:
+    stopped = gave("<user_cancellation>User cancelled the operation.</user_cancellation>")
+    events = events_of(OLD_SESSION, lines(answer("bash"), stopped, answer(text="Done.")))
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ["interrupted", "complete"]
+
+
+def test_models_may_be_listed_by_their_alias() -> None:
+    meta = json.loads(log("session-old.meta.json"))
+    meta["config"] = {"active_model": "m", "models": {"m": {"name": "model-7b", "alias": "m"}}}
+    batch = decoded(OLD_SESSION, lines(meta))
+    assert [e.model for e in batch.events if isinstance(e, SessionInfo)] == ["model-7b"]
+    assert not batch.faults

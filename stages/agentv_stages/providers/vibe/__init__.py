@@ -1,7 +1,7 @@
 """Mistral Vibe (PyPI `mistral-vibe`): its output and its sessions, in both forms that it has had. Source: 1.0.0 to
 3.0.3.
 
-Up to 2.22 (2.23 to 2.25 were not seen) both are chat messages; since 2.26 at the latest they are entries of a history.
+The output has chat messages up to 2.22, later entries of a history; sessions have chat messages up to 2.25.
 """
 
 from agentv_stages.provider import Dialect, LogRoot, Provider

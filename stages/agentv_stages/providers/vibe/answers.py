@@ -1,6 +1,7 @@
-"""Finds the answer that a call of 3.x belongs to: the log names the answer only for texts and thoughts.
+"""Finds the answer that an entry of the history belongs to: the log names it only for texts and thoughts.
 
-A call belongs to the last answer that had a text or thought; if it began after all of that answer's calls had ended, it
+Up to 2.26 (without its new harness) not even for these: a text that follows a thought is of the same answer. A call
+belongs to the last answer that had a text or thought; if it began after all of that answer's calls had ended, it
 belongs to a new answer without text.
 """
 
@@ -15,23 +16,31 @@ _MOST_OPEN = 4_096
 
 class Answer(Struct):
     """The answer that calls belong to now. `settled_ms` is when the last of them ended, as far as known, `open` are
-    those still running: a journal lists all of them before one has ended.
+    those still running: a journal lists all of them before one has ended. `thought`: the last entry was a thought that
+    does not name its answer.
     """
 
     id: str | None = None
     settled_ms: float | None = None
     open: dict[str, None] = {}
+    thought: bool = False
 
-    def heard(self, entry: Entry) -> None:
-        """Records a message or a thought."""
+    def heard(self, entry: Entry) -> str:
+        """Records a message or a thought; returns its answer, "" for a prompt."""
+        name, nameless = answer_of(entry), self.thought
+        self.thought = entry.type == "reasoning" and name == entry.id
         if entry.type != "reasoning" and entry.role != "assistant":
             self._begin(None)
-        elif answer_of(entry) != self.id:
-            self._begin(answer_of(entry))
+            return ""
+        if nameless and entry.type != "reasoning" and name == entry.id:
+            return self.id or ""
+        if name != self.id:
+            self._begin(name)
+        return name
 
     def of_call(self, entry: Entry, done: bool) -> str:
         """The answer that asked for a call; `done` says that the call has ended."""
-        begun = entry.createdAt or 0.0
+        begun, self.thought = entry.createdAt or 0.0, False
         over = self.settled_ms is not None and begun >= self.settled_ms and not self.open
         if self.id is None or over:
             self._begin(f"answer-{entry.id}")

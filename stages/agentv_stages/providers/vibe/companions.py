@@ -1,6 +1,6 @@
 """The files that belong to a log of Mistral Vibe: the other files of the session, and those of its sub-agents.
 
-Up to 2.22: `session_<time>_<id>/messages.jsonl` with `meta.json` beside it, sub-agents in `agents/<name>_<time>_<id>/`.
+Up to 2.25: `session_<time>_<id>/messages.jsonl` with `meta.json` beside it, sub-agents in `agents/<name>_<time>_<id>/`.
 Later: `unified/<session>/meta.json`; `CURRENT` beside it names a checkpoint, whose manifest names the files of the
 history and of the journal since then. Sub-agents are sessions `unified/child-<id>` without a `meta.json`.
 Source: Mistral Vibe 2.0.0 to 3.0.3.

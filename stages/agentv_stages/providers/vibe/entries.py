@@ -25,9 +25,19 @@ from agentv_stages.event import (
 )
 from agentv_stages.payload import given, text_json, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.vibe.wire import Detail, Display, EffectState, Entry, ErrorInfo, decode_kept, decode_ran
+from agentv_stages.providers.vibe.outcomes import SHELL, failed_code, full_name
+from agentv_stages.providers.vibe.wire import (
+    Detail,
+    Display,
+    EffectState,
+    Entry,
+    ErrorInfo,
+    decode_approval,
+    decode_kept,
+    decode_ran,
+)
 from agentv_stages.pruning import REFUSED
-from agentv_stages.times import epoch_ms
+from agentv_stages.times import epoch_ms, whole_ms
 
 _ANSWER, _THOUGHT = "assistant-", "reasoning-"
 _OPEN = frozenset(("pending", "running", "blocked"))
@@ -55,13 +65,13 @@ def answer_of(entry: Entry) -> str:
     return name.removeprefix(_ANSWER)
 
 
-def spoken(entry: Entry, where: Where, part: str, model: str | None = None) -> AnyEvent:
-    """The event of a message or a thought; None for other entries. A prompt that the harness wrote is injected."""
+def spoken(entry: Entry, message_id: str, where: Where, part: str) -> AnyEvent:
+    """The event of a message or a thought, which are an answer's. A prompt that the harness wrote is injected."""
     source = where(entry.createdAt)
     if entry.type == "reasoning":
-        return Reasoning(source, part, answer_of(entry), text_json(entry.text), False, model)
+        return Reasoning(source, part, message_id, text_json(entry.text))
     if entry.role == "assistant":
-        return AssistantText(source, part, answer_of(entry), text_json(entry.content), False, False, model)
+        return AssistantText(source, part, message_id, text_json(entry.content))
     body = entry.content if bytes(entry.content)[:1] == b"[" else text_json(entry.content)
     injected = entry.role != "user" or entry.source == "harness"
     return UserText(source, part, body, entry.id or part, injected)
@@ -71,7 +81,7 @@ def called(entry: Entry, message_id: str, parent: str | None, where: Where, part
     """The call of an effect."""
     detail = entry.detail or Detail()
     arguments = detail.input if given(detail.input) else EMPTY_OBJECT
-    name = detail.toolName or "unknown"
+    name = full_name(detail.toolName or "unknown", (detail.display or Display()).statusText)
     return ToolCall(where(entry.createdAt), part, message_id, entry.id or message_id, name, arguments, parent)
 
 
@@ -89,7 +99,10 @@ def ended(entry: Entry, where: Where, part: str) -> ToolResult | None:
         code = _returncode(stored)
     error = state.error.message if state.error else None
     told = error or state.reason
-    return ToolResult(source, part, call_id, to_raw(told) if told else output, _outcome(state, code), code)
+    if code is None and entry.detail is not None and entry.detail.toolName == SHELL:
+        code = failed_code(error)
+    lasted = whole_ms(state.durationMs) if state.durationMs else None
+    return ToolResult(source, part, call_id, to_raw(told) if told else output, _outcome(state, code), code, lasted)
 
 
 def _stored(output: Raw) -> Raw | None:
@@ -116,6 +129,15 @@ def _outcome(state: EffectState, exit_code: int | None) -> Outcome:
         return "cancelled"
     failed = state.status != "completed" or (state.display or Display()).success is False
     return "error" if failed or exit_code else "ok"
+
+
+def is_refusal(entry: Entry) -> bool:
+    """Whether a question was answered by not letting the call run (up to 2.23 the call itself does not say so)."""
+    try:
+        given_answer = decode_approval(entry.state.output) if entry.state is not None else None
+    except REFUSED:
+        return False
+    return given_answer is not None and given_answer.decision is not None and given_answer.decision.type == "deny"
 
 
 def noticed(entry: Entry, where: Where, part: str) -> Notification:

@@ -3,7 +3,8 @@
 A record is one message in chat-completions form: a prompt, a whole answer with its calls, or one result. Nothing has a
 time; tokens are given only as totals of the session, in `meta.json` beside `messages.jsonl`, which is read after it,
 and in the one document of 1.x.
-End rule: there is no end record; a session whose last answer asks for no tool is complete.
+End rule: there is no end record; a session whose last answer asks for no tool is complete, one whose last call was
+cancelled, or whose output says goodbye (after Ctrl-C), interrupted.
 Source: Mistral Vibe 1.0.0 to 2.26.1.
 """
 
@@ -27,7 +28,7 @@ from agentv_stages.event import (
 )
 from agentv_stages.payload import EMPTY_STRING, given, inner_json, one_line, text_json
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.vibe.outcomes import told
+from agentv_stages.providers.vibe.outcomes import GOODBYE, full_name, told
 from agentv_stages.providers.vibe.wire import (
     AskedCall,
     Config,
@@ -42,7 +43,7 @@ from agentv_stages.providers.vibe.wire import (
 )
 from agentv_stages.pruning import read_each
 from agentv_stages.repeats import Repeats, checksum
-from agentv_stages.times import parse_iso
+from agentv_stages.times import parse_iso, whole_ms
 
 STREAM_LOSSES = (
     "times, durations, tokens and costs; the session's id, the model, the version, the working directory",
@@ -52,12 +53,12 @@ STREAM_LOSSES = (
     "why a run stopped before its end (a limit, an error, the user): it is printed as text on standard error",
 )
 SESSION_LOSSES = (
-    "times of messages and calls; the version",
+    "times of messages and calls, before 2.23 durations, too; the version",
     "tokens of single answers, cached and reasoning tokens; what sub-agents cost",
     "tokens and cost of a session that a compaction began",
     "which messages a run that resumed a session copied from it",
     "before 1.3, thinking; before 2.7, which prompts the agent wrote in the user's name",
-    "why a run stopped before its end (a limit, an error, the user)",
+    "why a run stopped before its end (a limit, an error, the user); since 2.23, that a call was refused",
 )
 FILLER = b'"Understood."'
 """What the agent adds after a result that no answer followed. 2.7 still adds it, but only up to 2.6, whose messages do
@@ -82,6 +83,9 @@ class MessagesDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
+        if record.data == GOODBYE:
+            batch.events.append(SessionEnd(self.context.source(record), "-end", "interrupted", GOODBYE.decode()))
+            return
         data = one_line(record.data)
         kind = decode_kind(data)
         if kind.role:
@@ -142,7 +146,11 @@ class MessagesDecoder:
             output = message.content if given(message.content) else None
             outcome, code = told(message.name, message.content)
             call_id = message.tool_call_id or message_id
-            batch.events.append(ToolResult(source, part, call_id, output, outcome, code))
+            lasted = message.tool_result.duration if message.tool_result else None
+            lasted_ms = whole_ms(lasted * 1000) if lasted is not None else None
+            batch.events.append(ToolResult(source, part, call_id, output, outcome, code, lasted_ms))
+            if outcome == "cancelled":
+                batch.events.append(SessionEnd(source, f"{part}-end", "interrupted", "a call was cancelled"))
         elif role == "user" or role == "system":
             body = text_json(message.content)
             injected = role == "system" or bool(message.injected) or bytes(body).startswith(INJECTED)
@@ -178,12 +186,14 @@ def session_info(meta: Meta, source: Source, part: str) -> SessionInfo:
 def asked(call: AskedCall) -> tuple[str, Raw]:
     """Name and arguments of a call; arguments that are not JSON stay a string."""
     function = call.function or Function()
-    arguments = function.arguments
-    return function.name or "unknown", inner_json(arguments) if given(arguments) else EMPTY_OBJECT
+    arguments, shown = function.arguments, call.presentation.display if call.presentation else None
+    name = full_name(function.name or "unknown", shown.statusText if shown else None)
+    return name, inner_json(arguments) if given(arguments) else EMPTY_OBJECT
 
 
 def _model(config: Config) -> str | None:
     if config.model_name:
         return config.model_name
-    named = (model.name for model in config.models or () if config.active_model in (model.alias, model.name))
+    models = config.models.values() if isinstance(config.models, dict) else config.models or ()
+    named = (model.name for model in models if config.active_model in (model.alias, model.name))
     return next(named, None) or config.active_model

@@ -1,4 +1,4 @@
-"""How a call of 1.x and 2.x ended: the log only has the text that the model got.
+"""How a call of 1.x and 2.x ended: the log only has the text that the model got. Which tools are an MCP server's.
 
 Source: Mistral Vibe 1.0.0 to 2.26.1, `agent.py`, `agent_loop.py`, `utils/tags.py`, `tools/builtins/bash.py`.
 """
@@ -11,16 +11,20 @@ from agentv_stages.event import Outcome
 
 SHELL = "bash"
 DELEGATES = "task"
+GOODBYE = b"Bye!"
+"""What `vibe -p` prints when Ctrl-C ends it."""
 _ERROR, _CANCELLATION = b'"<tool_error>', b'"<user_cancellation>'
 _REFUSED = re.compile(
     rb'"(?:Tool execution not permitted\.|<user_cancellation>Tool execution skipped by user\.|'
     rb"<tool_error>Tool '[^']{1,200}' was denied by |"
     rb"Tool '[^']{1,200}' (?:blocked by denylist: |is permanently disabled))"
 )
-_FAILED_CODE = re.compile(rb"\\nReturn code: (-?\d{1,9})\\n")
+_FAILED_CODE = re.compile(rb"\\nReturn code: (-?\d{1,9})(?:\\n|</tool_error>)")
+_FAILED = re.compile(r"\nReturn code: (-?\d{1,9})(?:\n|\Z)")
 _CODE = re.compile(rb'\\nreturncode: (-?\d{1,9})"\Z')
 _UNFINISHED = re.compile(rb'\\ncompleted: False"\Z')
-_HEAD, _TAIL = 256, 40
+_TAIL = 40
+_CALLING_MCP = "Calling MCP tool "
 
 
 def told(name: str | None, text: Raw) -> tuple[Outcome | None, int | None]:
@@ -41,3 +45,20 @@ def told(name: str | None, text: Raw) -> tuple[Outcome | None, int | None]:
     if name == DELEGATES and _UNFINISHED.search(data, max(0, len(data) - _TAIL)):
         return "error", None
     return None, None
+
+
+def failed_code(message: str | None) -> int | None:
+    """The exit code in the message of a failed command."""
+    found = _FAILED.search(message) if message else None
+    return int(found[1]) if found else None
+
+
+def full_name(name: str, status: str | None) -> str:
+    """The name of a tool. That of an MCP server (`<server>_<tool>` up to 2.26) is known by what the terminal shows
+    while it runs, and gets the form of later versions.
+    """
+    if not status or not status.startswith(_CALLING_MCP):
+        return name
+    tool = status.removeprefix(_CALLING_MCP)
+    server = name.removesuffix(f"_{tool}")
+    return name if server == name else f"mcp_{server}.{tool}"

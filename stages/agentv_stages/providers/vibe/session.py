@@ -135,8 +135,7 @@ class SessionDecoder:
             if result is not None:
                 batch.events.append(result)
         elif kind == "message" or kind == "reasoning":
-            state.answer.heard(entry)
-            batch.events.append(spoken(entry, where, part))
+            batch.events.append(spoken(entry, state.answer.heard(entry), where, part))
         elif kind in NOTICES:
             batch.events.append(noticed(entry, where, part))
         else:

@@ -1,13 +1,16 @@
-"""The output of Mistral Vibe 3.x (`vibe -p … --output streaming`, `json`) to events: one entry of its history a line.
+"""The output of Mistral Vibe since 2.23 (`vibe -p … --output streaming`, `json`) to events: an entry of its history a
+line.
 
 An entry is printed when it is settled: calls in the order of their ends. Texts and thoughts have the id of their
 answer, calls do not: they belong to the answer before them, or, if they began after all its calls had ended, to one
 without text.
-End rule: there is none. A run is interrupted if its last entry is; nothing shows whether an answer was the last one.
-Source: Mistral Vibe 3.0.3, stdout.
+End rule: there is none. A run is interrupted if its last entry is, or if it says goodbye (after Ctrl-C); nothing shows
+whether an answer was the last one.
+Source: Mistral Vibe 2.23.0, 2.25.8, 2.26.1 and 3.0.3, stdout.
 """
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import SessionEnd, SessionInfo
@@ -15,7 +18,8 @@ from agentv_stages.foreign import other_session
 from agentv_stages.payload import one_line
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vibe.answers import Answer
-from agentv_stages.providers.vibe.entries import called, ended, named, noticed, spoken, where_of
+from agentv_stages.providers.vibe.entries import called, ended, is_refusal, named, noticed, spoken, where_of
+from agentv_stages.providers.vibe.outcomes import GOODBYE
 from agentv_stages.providers.vibe.wire import Entry, decode_entry
 from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.times import epoch_ms
@@ -24,7 +28,7 @@ LOSSES = (
     "tokens, costs; the model, the version, the working directory",
     "calls that never began (an unknown tool, arguments that do not fit), and programs of run_typescript",
     "which answer a call belongs to, if answers say nothing; the model's own ids of its calls",
-    "exit codes; what sub-agents do",
+    "exit codes (2.23 to 2.25 have those of failed commands); what sub-agents do",
     "whether a run came to its end, and why not (a limit, an error): that is printed as text on standard error",
 )
 INTERRUPT = "interrupt"
@@ -32,9 +36,10 @@ NOTICES = frozenset(("notice", "checkpoint", "callback"))
 
 
 class State(Struct):
-    """`answer` is the one that calls belong to."""
+    """`answer` is the one that calls belong to, `refused` the newest call that was not allowed to run."""
 
     session_id: str | None = None
+    refused: str | None = None
     answer: Answer = field(default_factory=Answer)
     told: Repeats = field(default_factory=Repeats)
 
@@ -47,6 +52,9 @@ class StreamDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
+        if record.data == GOODBYE:
+            batch.events.append(SessionEnd(self.context.source(record), "-end", "interrupted", GOODBYE.decode()))
+            return
         entry = named(decode_entry(one_line(record.data)), record, "")
         kind, state = entry.type, self.state
         if entry.id and state.told.again(f"{entry.id} {entry.updatedAt}", checksum(record.data)):
@@ -60,10 +68,11 @@ class StreamDecoder:
         if kind == "effect":
             self._effect(entry, record, batch)
         elif kind == "message" or kind == "reasoning":
-            batch.events.append(spoken(entry, where_of(self.context, record), ""))
-            state.answer.heard(entry)
+            batch.events.append(spoken(entry, state.answer.heard(entry), where_of(self.context, record), ""))
         elif kind in NOTICES:
             batch.events.append(noticed(entry, where_of(self.context, record), ""))
+            if kind == "callback" and is_refusal(entry):
+                state.refused = entry.relatedEntryId
         else:
             batch.unknown_type(kind, record)
         broken = _broken_off(entry)
@@ -80,7 +89,7 @@ class StreamDecoder:
         answer = self.state.answer.of_call(entry, result is not None)
         batch.events.append(called(entry, answer, self.context.parent_call, where, ""))
         if result is not None:
-            batch.events.append(result)
+            batch.events.append(replace(result, outcome="denied") if entry.id == self.state.refused else result)
 
 
 def _broken_off(entry: Entry) -> str | None:

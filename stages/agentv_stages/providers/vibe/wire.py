@@ -17,9 +17,23 @@ class Function(Struct, gc=False):
     arguments: Raw = ABSENT
 
 
+class Display(Struct, gc=False):
+    """How the terminal shows a call. `statusText` is the only mark of an MCP tool in 2.23 to 2.26."""
+
+    success: bool | None = None
+    statusText: str | None = None
+
+
+class Presentation(Struct, gc=False):
+    display: Display | None = None
+
+
 class AskedCall(Struct, gc=False):
+    """`presentation` exists since 2.23."""
+
     id: str | None = None
     function: Function | None = None
+    presentation: Presentation | None = None
 
 
 class Stats(Struct, gc=False):
@@ -40,11 +54,13 @@ class Model(Struct, gc=False):
 
 
 class Config(Struct, gc=False):
-    """`active_model` is an alias; 3.x writes the model's name beside it, older versions list it among the models."""
+    """`active_model` is an alias; 3.x writes the model's name beside it, older versions list it among the models, those
+    since 2.23 by alias.
+    """
 
     active_model: str | None = None
     model_name: str | None = None
-    models: list[Model] | None = None
+    models: list[Model] | dict[str, Model] | None = None
 
 
 class Meta(Struct, gc=False):
@@ -63,8 +79,16 @@ class Meta(Struct, gc=False):
     agent_config: Config | None = None
 
 
+class Lasted(Struct, gc=False):
+    """How long a call ran, in seconds."""
+
+    duration: float | None = None
+
+
 class Message(Struct, gc=False):
-    """A message of 1.x and 2.x. `injected` exists since 2.7; results have no `message_id` (2.x)."""
+    """A message of 1.x and 2.x. `injected` exists since 2.7, `tool_result` since 2.23; results have no `message_id`
+    (2.x).
+    """
 
     role: str = ""
     content: Raw = ABSENT
@@ -74,6 +98,7 @@ class Message(Struct, gc=False):
     name: str | None = None
     tool_call_id: str | None = None
     message_id: str | None = None
+    tool_result: Lasted | None = None
 
 
 class Document(Struct, gc=False):
@@ -103,10 +128,6 @@ class ErrorInfo(Struct, gc=False):
     message: str | None = None
 
 
-class Display(Struct, gc=False):
-    success: bool | None = None
-
-
 class Kept(Struct, gc=False):
     """A call's output on disk, which wraps the tool's own. For MCP tools it is in `content`."""
 
@@ -121,7 +142,7 @@ class Ran(Struct, gc=False):
 
 
 class EffectState(Struct, gc=False):
-    """`decision` is `skip` if a call was not allowed to run. `durationMs` is always 0.0 and not read."""
+    """`decision` (since 2.25) is `skip` if a call was not allowed to run. `durationMs` is 0.0 in 3.x."""
 
     status: str | None = None
     output: Raw = ABSENT
@@ -130,6 +151,17 @@ class EffectState(Struct, gc=False):
     display: Display | None = None
     error: ErrorInfo | None = None
     reason: str | None = None
+    durationMs: float | None = None
+
+
+class Decision(Struct, gc=False):
+    type: str | None = None
+
+
+class Approval(Struct, gc=False):
+    """The answer to a question (`callback`) whether a call may run."""
+
+    decision: Decision | None = None
 
 
 class Detail(Struct, gc=False):
@@ -138,6 +170,7 @@ class Detail(Struct, gc=False):
     toolName: str | None = None
     input: Raw = ABSENT
     kind: str | None = None
+    display: Display | None = None
 
 
 class Entry(Struct, gc=False):
@@ -247,4 +280,5 @@ decode_meta = Decoder(Meta).decode
 decode_document = Decoder(Document).decode
 decode_kept = Decoder(Kept).decode
 decode_ran = Decoder(Ran).decode
+decode_approval = Decoder(Approval).decode
 decode_entry = Decoder(Entry).decode
