@@ -473,3 +473,10 @@ def test_models_may_be_listed_by_their_alias() -> None:
     batch = decoded(OLD_SESSION, lines(meta))
     assert [e.model for e in batch.events if isinstance(e, SessionInfo)] == ["model-7b"]
     assert not batch.faults
+
+
+@pytest.mark.parametrize("name", ["file_system.edit", "file_system.search_replace"])
+def test_the_edit_tool_had_another_name_in_2_26_0(name: str) -> None:
+    made = effect()
+    made["detail"]["toolName"] = name
+    assert outcomes(STREAM, made) == [("Edit", "ok", None)]
