@@ -19,6 +19,7 @@ MOST_GIANT = 256 * 1024 * 1024  # bytes of records over the cap that are held wh
 ENOUGH_RECORDS = 5
 MOST_NAMED = 8  # dialects that a message names; the others are only counted
 CERTAIN = 1.0
+LIKELY = 0.5  # a weaker match loses against the log of an unsupported agent
 SEVERAL_LINES = "; where records go over several lines, `jq -c .` puts each on one"
 EARLY_LOOKS = frozenset((4, 12))  # records after which a decision is tried, within one batch
 
@@ -46,7 +47,10 @@ class UnknownFormat(ValueError):
 
 
 def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tuple[float, Provider, Dialect]]:
-    """The dialects that fit, the surest first. Providers are tried in order, and a certain match ends the search."""
+    """The dialects that fit, the surest first. Providers are tried in order, and a certain match ends the search.
+
+    None fits the log of an unsupported agent that only shares a few lines with them, such as its errors.
+    """
     found: list[tuple[float, Provider, Dialect]] = []
     for provider in [only] if only else _providers():
         for dialect in provider.dialects:
@@ -55,7 +59,10 @@ def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tu
                 found.append((score, provider, dialect))
                 if score >= CERTAIN:
                     return [found[-1]]
-    return sorted(found, key=lambda entry: -entry[0])
+    found.sort(key=lambda entry: -entry[0])
+    if found and only is None and found[0][0] < LIKELY and foreign_agent(head) is not None:
+        return []
+    return found
 
 
 def _providers() -> Iterable[Provider]:

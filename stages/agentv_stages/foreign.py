@@ -80,6 +80,7 @@ def _goose_session(line: Line) -> bool:
 
 
 def _cline_task(line: Line) -> bool:
+    """A task of the extension, and what the command line of 1.x and 2.x prints."""
     return line.get("type") in ("say", "ask") and "ts" in line
 
 

@@ -101,6 +101,19 @@ def test_the_error_says_whose_log_it_is() -> None:
         detector.finish()
 
 
+def test_a_line_that_many_agents_print_does_not_make_a_foreign_log_one_of_ours() -> None:
+    """The command line of Cline 2.x prints the lines of its extension, and an error as Codex does."""
+    began, failed = {"type": "task_started", "taskId": "1"}, {"type": "error", "message": "too many mistakes"}
+    task = [{"ts": 1795000000000 + i, "type": "say", "say": "text", "text": "x"} for i in range(6)]
+    detector = Detector()
+    assert not detector.push(Batch("x", records=lines(began, *task, failed)))
+    with pytest.raises(UnknownFormat, match="a Cline task; not supported"):
+        detector.finish()
+    detector = Detector()
+    detector.push(Batch("x", records=lines(failed)))
+    assert detector.finish()[1].name == "codex-exec"
+
+
 def test_noise_of_a_wrapper_is_looked_past() -> None:
     detector = Detector()
     noise = b"".join(b"[log] step %d\n" % i for i in range(500))
