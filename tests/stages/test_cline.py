@@ -146,6 +146,57 @@ def test_sub_agents_are_told_apart() -> None:
     assert sorted(spent) == [(reader, 300), (reader, 400), (looker, 310), (looker, 410)]
 
 
+def hook(name: str, agent: str, parent: str | None = "a") -> dict[str, Any]:
+    return {"ts": TS, "type": "hook_event", "hookEventName": name, "agentId": agent, "parentAgentId": parent}
+
+
+def spawned(*after: dict[str, Any]) -> list[AnyEvent]:
+    """Two sub-agents, `b` and `c`, that began at once, and what they print."""
+    asked = [
+        event(
+            "content_start", contentType="tool", toolName="spawn_agent", toolCallId=f"call_{name}", input={"task": name}
+        )
+        for name in "bc"
+    ]
+    begun = [hook("agent_start", name) for name in "bc"]
+    first = [event("iteration_start", iteration=1)] * 2
+    return events_of(STREAM, lines(hook("agent_start", "a", None), *asked, *begun, *first, *after))
+
+
+def told_by(name: str, tokens: int, text: str) -> list[dict[str, Any]]:
+    """The first answer of a sub-agent, which calls a tool."""
+    said = event("content_end", contentType="text", text=text)
+    call = event("content_start", contentType="tool", toolName="search_codebase", toolCallId=name, input={})
+    return [event("usage", inputTokens=tokens, totalInputTokens=tokens), said, hook("tool_call", name), call]
+
+
+@pytest.mark.parametrize("order", ["bc", "cb"])
+def test_the_first_tokens_and_texts_of_sub_agents_are_whose_the_next_hook_says(order: str) -> None:
+    tokens = {"b": 300, "c": 310}
+    events = spawned(*(line for name in order for line in told_by(name, tokens[name], name)))
+    assert {e.text: e.source.stream for e in of(events, AssistantText)} == {"b": "subagent:b", "c": "subagent:c"}
+    assert {e.source.stream: e.input for e in of(events, TokenUsage)} == {"subagent:b": 300, "subagent:c": 310}
+    messages = {e.source.stream: e.message_id for e in of(events, AssistantText)}
+    calls = {e.source.stream: e.message_id for e in of(events, ToolCall) if e.source.stream != MAIN}
+    assert calls == messages
+
+
+def test_what_no_hook_names_is_kept() -> None:
+    events = spawned(*told_by("b", 300, "Hm.")[:2])
+    assert [e.text for e in of(events, AssistantText)] == ["Hm."]
+    assert [e.input for e in of(events, TokenUsage)] == [300]
+
+
+def test_an_agent_with_an_open_call_does_not_begin_another_answer() -> None:
+    done = event("content_end", contentType="tool", toolName="search_codebase", toolCallId="c", output="x")
+    again = [event("iteration_start", iteration=2), event("usage", inputTokens=400, totalInputTokens=710)]
+    events = spawned(*told_by("b", 300, "b"), *told_by("c", 310, "c"), done, *again)
+    keys = [(e.source.stream, e.key) for e in of(events, TokenUsage)]
+    assert [stream for stream, _ in keys] == ["subagent:b", "subagent:c", "subagent:c"]
+    assert len({key for _, key in keys}) == 3
+    assert "#" not in keys[2][1]
+
+
 def test_an_agent_that_waits_is_not_the_one_that_calls() -> None:
     """The hooks of all calls of an answer come first; a call that is refused has none."""
 

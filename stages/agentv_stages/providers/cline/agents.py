@@ -3,15 +3,16 @@
 Only `hook_event` lines name their agent. An agent waits for those that it started; if only one agent waits for nobody,
 the lines are its own. If there are several: a call belongs to the oldest `tool_call` hook before it (the hooks of an
 answer's calls come before its first call), a result to its call, tokens to the agent whose running total they continue,
-a text to the agent that spent tokens last (both come at the end of a model call, one after the other). Teammates have
-lines of their own (`team_event`), with their name.
+a text to the agent that spent tokens last (both come at the end of a model call, one after the other). Where several
+agents have the same total, as at their beginning, tokens and text wait for the next hook, which names the agent: it
+calls a tool or ends. Teammates have lines of their own (`team_event`), with their name.
 Source: Cline CLI 3.0.65, recorded runs.
 """
 
 from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Record
-from agentv_stages.event import MAIN
+from agentv_stages.event import MAIN, AssistantText, Reasoning, TokenUsage
 from agentv_stages.providers.cline.calls import SPAWNS, asked
 from agentv_stages.recent import remember
 
@@ -56,19 +57,29 @@ class Agent(Struct):
         self.row, self.offset, self.ts = record.row, record.offset, ts
 
 
+class Held(Struct):
+    """An answer of one of several agents: their ids, the total that it brings its agent to, and what it says."""
+
+    ids: list[str]
+    total: int | None
+    events: list[AssistantText | Reasoning | TokenUsage] = []
+
+
 class Agents(Struct):
     """The running agents, the main one first.
 
     `open` has the stream of each open call, `waiting` the agent ids of announced calls, `spawned` the calls whose
     sub-agent has not appeared yet, by agent. `mates` has the teammates by name, `tasks` the calls that gave them tasks;
-    `foreign` has the ids in their hooks.
+    `foreign` has the ids in their hooks. `held` has the answers whose agent is not known yet; `last` is who spent
+    tokens last, None for the last of those.
     """
 
     running: list[Agent] = field(default_factory=lambda: [Agent()])
     open: dict[str, str] = {}
     waiting: list[str] = []
     spawned: dict[str, list[str]] = {}
-    last: str = ""
+    last: str | None = ""
+    held: list[Held] = []
     mates: dict[str, Agent] = {}
     tasks: dict[str, str] = {}
     foreign: list[str] = []
@@ -88,7 +99,7 @@ class Agents(Struct):
 
     def spoke(self) -> Agent:
         """The agent that spent tokens last; the youngest if none did."""
-        return self._named(self.last) or self.running[-1]
+        return self.owner(self.last or "")
 
     def start(self, agent_id: str, parent: str | None) -> bool:
         """Starts an agent; without a parent it is the main one, in further runs too. Returns whether it is."""
@@ -114,21 +125,41 @@ class Agents(Struct):
         return agent
 
     def begins(self, iteration: int | None) -> Agent:
-        """The agent that begins a model call, the `iteration`th of its own."""
+        """The agent that begins a model call, the `iteration`th of its own; one with open calls does not."""
         at_work = self.at_work()
+        if len(at_work) > 1:
+            busy = set(self.open.values())
+            at_work = [agent for agent in at_work if agent.stream not in busy] or at_work
         return next((agent for agent in at_work if iteration == agent.iteration + 1), at_work[-1])
 
-    def spends(self, tokens: int | None, total: int | None) -> Agent | None:
-        """The agent whose input total `tokens` more bring to `total`; None for a teammate, who reports its own."""
+    def spenders(self, tokens: int | None, total: int | None) -> list[Agent]:
+        """The agents whose input total `tokens` more bring to `total`; none for a teammate, who reports its own."""
         at_work = self.at_work()
-        agent: Agent | None = at_work[-1]
-        if len(at_work) > 1 or self.mates:
-            before = (total or 0) - (tokens or 0)
-            agent = next((one for one in at_work if one.input == before), None if self.mates else agent)
-        if agent is not None:
-            agent.input = total or agent.input
-            self.last = agent.id
-        return agent
+        if len(at_work) == 1 and not self.mates:
+            return at_work
+        before = (total or 0) - (tokens or 0)
+        found = [one for one in at_work if one.input == before]
+        return found if found or self.mates else at_work[-1:]
+
+    def spend(self, agent: Agent, total: int | None) -> None:
+        agent.input = total or agent.input
+        self.last = agent.id
+
+    def hold(self, among: list[Agent], total: int | None) -> Held:
+        """Begins an answer of one of these agents."""
+        held = Held([agent.id for agent in among], total)
+        self.held.append(held)
+        self.last = None
+        return held
+
+    def named(self, agent_id: str) -> Held | None:
+        """The oldest answer held that may be this agent's, which a hook names; it is not held any more."""
+        place = next((i for i, held in enumerate(self.held) if agent_id in held.ids), None)
+        return None if place is None else self.held.pop(place)
+
+    def owner(self, agent_id: str) -> Agent:
+        """The agent with this id, else the youngest."""
+        return self._named(agent_id) or self.running[-1]
 
     def join(self, name: str, hook_id: str | None) -> None:
         """Adds a started teammate."""

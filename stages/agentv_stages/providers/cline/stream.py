@@ -8,6 +8,7 @@ Source: Cline CLI 3.0.65, standard output and type declarations.
 """
 
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -27,7 +28,7 @@ from agentv_stages.event import (
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import given, join_strings, text_json, text_of
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.cline.agents import Agent, Agents
+from agentv_stages.providers.cline.agents import MOST, Agent, Agents, Held
 from agentv_stages.providers.cline.calls import arguments, ending, error_text
 from agentv_stages.providers.cline.wire import Closing, Event, Line, decode_closing, decode_line
 from agentv_stages.repeats import Repeats, check
@@ -44,6 +45,9 @@ LOSSES = (
 )
 ONCE = frozenset(("content_end", "usage", "notice", "error"))
 """Events that would count twice if their line is repeated; Cline itself never prints one twice."""
+ENDINGS = frozenset(("agent_end", "agent_error", "agent_abort"))
+NAMING = ENDINGS | {"tool_call"}
+"""Hooks that come behind an answer and name its agent."""
 ENDS: dict[str, Status] = {"completed": "complete", "aborted": "interrupted"}
 
 
@@ -79,6 +83,7 @@ class StreamDecoder:
     def flush(self, batch: Batch) -> None:
         """At the end of the input: emits what agents had begun to say."""
         agents = self.state.agents
+        self._tell_all(batch)
         for agent in (*agents.running, *agents.mates.values()):
             self._break_off(
                 agent, Source(self.file, agent.row, agent.offset, 0, parse_iso(agent.ts), agent.stream), batch
@@ -122,17 +127,24 @@ class StreamDecoder:
                 (agent.text if content == "text" else agent.reasoning).clear()
             batch.ignore(f"{kind}/again")
         elif kind == "content_end" and content != "tool":
-            self._said(event, mate or agents.writer() or agents.spoke(), line, record, batch)
+            self._said(event, mate or agents.writer(), line, record, batch)
         elif kind == "content_start":
             self._call(event, mate or agents.caller(), line, record, batch)
         elif kind == "content_end":
             self._result(event, line, record, batch)
         elif kind == "usage":
-            agent = mate or agents.spends(event.inputTokens, event.totalInputTokens)
-            if agent is None:
-                batch.ignore("usage/teammate")
+            found = [mate] if mate else agents.spenders(event.inputTokens, event.totalInputTokens)
+            if len(found) == 1 or (found and len(agents.held) >= MOST):
+                if not mate:
+                    agents.spend(found[0], event.totalInputTokens)
+                found[0].begin(record, line.ts)
+                source = self._source(line, record, found[0].stream)
+                batch.events.append(self._usage(event, _usage_key(found[0]), source))
+            elif found:
+                held = agents.hold(found, event.totalInputTokens)
+                held.events.append(self._usage(event, "", self._source(line, record, MAIN)))
             else:
-                self._usage(event, agent, line, record, batch)
+                batch.ignore("usage/teammate")
         elif kind == "iteration_start":
             agent = mate or agents.begins(event.iteration)
             if agent.said_something:
@@ -146,20 +158,49 @@ class StreamDecoder:
         else:
             batch.unknown_type(f"agent_event/{kind}", record)
 
-    def _said(self, event: Event, agent: Agent, line: Line, record: Record, batch: Batch) -> None:
-        agent.begin(record, line.ts)
-        source = self._source(line, record, agent.stream)
+    def _said(self, event: Event, agent: Agent | None, line: Line, record: Record, batch: Batch) -> None:
+        agents, model = self.state.agents, self.state.model
+        held = agents.held[-1] if agent is None and agents.last is None and agents.held else None
+        if held is None:
+            agent = agent or agents.spoke()
+            agent.begin(record, line.ts)
+        source = self._source(line, record, MAIN if held or not agent else agent.stream)
+        message_id = "" if held or not agent else agent.message_id
+        said: AssistantText | Reasoning
         if event.contentType == "text":
-            agent.text.clear()
-            batch.events.append(
-                AssistantText(source, "", agent.message_id, text_json(event.text), False, False, self.state.model)
-            )
+            if agent:
+                agent.text.clear()
+            said = AssistantText(source, "", message_id, text_json(event.text), False, False, model)
         elif event.contentType == "reasoning":
-            agent.reasoning.clear()
-            text = text_json(event.reasoning)
-            batch.events.append(Reasoning(source, "", agent.message_id, text, False, self.state.model))
+            if agent:
+                agent.reasoning.clear()
+            said = Reasoning(source, "", message_id, text_json(event.reasoning), False, model)
         else:
             batch.unknown_type(f"content_end/{event.contentType}", record)
+            return
+        if held is not None:
+            held.events.append(said)
+        else:
+            batch.events.append(said)
+
+    def _tell(self, held: Held, agent_id: str, batch: Batch) -> None:
+        """Emits a held answer, now that its agent is known."""
+        agents = self.state.agents
+        agent = agents.owner(agent_id)
+        agents.spend(agent, held.total)
+        for event in held.events:
+            source = replace(event.source, stream=agent.stream)
+            agent.message_id = agent.message_id or f"m{source.row}"
+            if isinstance(event, TokenUsage):
+                batch.events.append(replace(event, source=source, key=_usage_key(agent)))
+            else:
+                batch.events.append(replace(event, source=source, message_id=agent.message_id))
+
+    def _tell_all(self, batch: Batch) -> None:
+        """Emits the held answers of agents that nothing will name any more."""
+        held = self.state.agents.held
+        while held:
+            self._tell(one := held.pop(0), one.ids[0], batch)
 
     def _break_off(self, agent: Agent, source: Source, batch: Batch) -> None:
         """Emits the pieces of an answer that was never completed; several agents may break off at once."""
@@ -191,18 +232,12 @@ class StreamDecoder:
         output = event.output if given(event.output) else event.error if error is not None else None
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, whole_ms(event.durationMs)))
 
-    def _usage(self, event: Event, agent: Agent, line: Line, record: Record, batch: Batch) -> None:
-        agent.begin(record, line.ts)
-        agent.calls += 1
-        key = agent.message_id if agent.calls == 1 else f"{agent.message_id}#{agent.calls}"
-        source = self._source(line, record, agent.stream)
+    def _usage(self, event: Event, key: str, source: Source) -> TokenUsage:
         cached, written = event.cacheReadTokens, event.cacheWriteTokens
-        batch.events.append(
-            TokenUsage(
-                *(source, "", key, "call", self.state.model, event.inputTokens, cached, written, None),
-                event.outputTokens,
-                cost_usd=event.cost or None,
-            )
+        return TokenUsage(
+            *(source, "", key, "call", self.state.model, event.inputTokens, cached, written, None),
+            event.outputTokens,
+            cost_usd=event.cost or None,
         )
 
     def _notice(self, event: Event, line: Line, record: Record, batch: Batch) -> None:
@@ -216,12 +251,16 @@ class StreamDecoder:
 
     def _hook(self, line: Line, record: Record, batch: Batch) -> None:
         agents, name, agent_id = self.state.agents, line.hookEventName, line.agentId or ""
+        if name in NAMING and (held := agents.named(agent_id)) is not None:
+            self._tell(held, agent_id, batch)
         if name == "agent_start":
+            if line.parentAgentId is None and agent_id not in agents.foreign:
+                self._tell_all(batch)
             again = self.state.told.again(line.ts and f"{agent_id} {line.ts}")
             if not again and agents.start(agent_id, line.parentAgentId):
                 batch.events.append(SessionInfo(self._source(line, record, MAIN), ""))
                 return
-        elif name in ("agent_end", "agent_error", "agent_abort"):
+        elif name in ENDINGS:
             agent = agents.end(agent_id)
             if agent is not None:
                 self._break_off(agent, self._source(line, record, agent.stream), batch)
@@ -237,6 +276,7 @@ class StreamDecoder:
         if kind == "run_result" and state.told.again(check(record, line.ts)):
             batch.ignore("run_result/again")
         elif kind == "run_result":
+            self._tell_all(batch)
             for agent in (*state.agents.running, *state.agents.mates.values()):
                 self._break_off(agent, self._source(line, record, agent.stream), batch)
             state.ended = True
@@ -264,3 +304,9 @@ class StreamDecoder:
             add(Notification(source, "", kind, closing.message or closing.reason or closing.teamName or ""))
         else:
             batch.unknown_type(kind or "(no type)", record)
+
+
+def _usage_key(agent: Agent) -> str:
+    """Identifies the next tokens of an agent: an answer may take several model calls."""
+    agent.calls += 1
+    return agent.message_id if agent.calls == 1 else f"{agent.message_id}#{agent.calls}"
