@@ -523,6 +523,23 @@ def test_copilots_notes_among_the_text_are_notifications() -> None:
     assert [e.message for e in events if isinstance(e, Notification)] == ["/w/a"]
 
 
+@pytest.mark.parametrize(
+    ("name", "model", "told"),
+    [
+        ("qwen-code", "$runtime|openai|coder-7b(openai)", "coder-7b"),
+        ("qwen-code", "coder-7b(qwen-oauth)", "coder-7b"),
+        ("qwen-code", "coder-7b", "coder-7b"),
+        ("OpenCode", "orchard/vendor/coder-7b", "vendor/coder-7b"),
+        ("OpenCode", "coder-7b", "coder-7b"),
+        ("another", "orchard/coder-7b(openai)", "orchard/coder-7b(openai)"),
+    ],
+)
+def test_a_model_has_the_name_that_it_has_on_disk(name: str, model: str, told: str) -> None:
+    begun = {**RPC, "id": 2, "result": {"sessionId": "s-1", "models": {"currentModelId": model}}}
+    events = decoded(ACP, lines(agent(name), begun)).events
+    assert [e.model for e in events if isinstance(e, SessionInfo) and e.model] == [told]
+
+
 def test_the_facts_of_a_session() -> None:
     given = lines(
         {**RPC, "id": 1, "method": "initialize", "params": {"protocolVersion": 1}},

@@ -36,6 +36,7 @@ GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)__(?P=name)_\d+_(?P<part>\d+
 OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)-\d{11,}(?:-\d+)?\Z")  # with a counter behind it in 0.41
 OPENHANDS_KIND = re.compile(r"(?!MCPTool)(?P<name>[A-Za-z]+)Action\Z")
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+QWEN_MODEL = re.compile(r"(?:\$runtime\|[^|]+\|)?(?P<name>.+)\([\w-]+\)\Z")
 PLAN_TOOLS = {"qwen": "todo_write", "claude": "TodoWrite"}
 WRITERS = ("write_file", "write", "create")
 QUOTED = re.compile(r"'(.*)'\Z", re.DOTALL)
@@ -49,6 +50,17 @@ def agent_of(name: str | None, auth: tuple[str, ...] = ()) -> str:
             if mark in low:
                 return agent
     return ""
+
+
+def model_name(agent: str, model: str | None) -> str | None:
+    """A model's own name, as the agent's log on disk has it: Qwen puts the login method around it
+    (`$runtime|openai|m(openai)`), OpenCode the provider before it.
+    """
+    if model and agent == "qwen" and (found := QWEN_MODEL.match(model)):
+        return found["name"]
+    if model and agent == "opencode":
+        return model.partition("/")[2] or model
+    return model
 
 
 def part_of_answer(call_id: str) -> int:

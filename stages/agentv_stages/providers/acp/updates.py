@@ -6,7 +6,7 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionInfo, Source
 from agentv_stages.providers.acp import calls, speech, version2, wire
 from agentv_stages.providers.acp.catalogue import LEVELS, QUIET_UPDATES
-from agentv_stages.providers.acp.naming import PLAN_TOOLS
+from agentv_stages.providers.acp.naming import PLAN_TOOLS, model_name
 from agentv_stages.providers.acp.speech import Connection, on_stream
 
 SAID = frozenset(
@@ -105,6 +105,7 @@ def facts(
     cwd: str | None = None,
 ) -> None:
     """Emits facts of the session that hold from here on."""
+    model = model_name(at.state.agent, model)
     at.state.session_id = session_id or at.state.session_id
     at.state.model = model or at.state.model
     batch.events.append(SessionInfo(source, "-session", session_id, model, version, cwd))
