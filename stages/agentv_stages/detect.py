@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.foreign import OURS, foreign_agent
 from agentv_stages.payload import decode_json
+from agentv_stages.printed import Printed
 from agentv_stages.provider import Dialect, Provider
 from agentv_stages.providers import NAMES, get_provider, plugins
 from agentv_stages.torn_document import whole_part
@@ -85,7 +87,7 @@ class Detector:
         self._bytes = 0
         self._first = b""
         self._giant = 0
-        self._lines: list[bytes] = []  # of an object that is printed on several lines
+        self._object: Printed | None = None  # one that is printed on several lines
 
     def push(self, batch: Batch) -> bool:
         """Takes the next batch; True once the dialect is decided."""
@@ -124,18 +126,16 @@ class Detector:
         other.held, other.provider, other.dialect = list(self.held), self.provider, self.dialect
         other._head, other._first = list(self._head), self._first
         other._records, other._noise, other._bytes = self._records, self._noise, self._bytes
-        other._giant, other._lines = self._giant, list(self._lines)
+        other._giant, other._object = self._giant, deepcopy(self._object)
         return other
 
     def _printed(self, line: bytes) -> list[Mapping[str, Any]]:
         """The object whose last line this is: among other lines, from a lone `{` to a lone `}`."""
         if line == b"{":
-            self._lines = [line]
-        elif self._lines and line[:1] in (b" ", b"}"):
-            self._lines.append(line)
-            if line == b"}":
-                printed, self._lines = Record(b"\n".join(self._lines), 0, 0), []
-                return objects(printed)
+            self._object = Printed([line])
+        elif self._object is not None and self._object.takes(line) and self._object.add(line):
+            printed, self._object = Record(b"".join(self._object.lines), 0, 0), None
+            return objects(printed)
         return []
 
     @property

@@ -375,3 +375,62 @@ def test_every_call_of_the_recording_is_one_call() -> None:
     assert [call.name for call in calls(events)] == ["task"] * 4
     assert all(isinstance(call, ToolCall) and call.input["security_risk"] == "LOW" for call in calls(events))
     assert [r.outcome for r in results(events)] == ["ok", "ok", "error", "error"]
+
+
+WRAPPED = rb"""--JSON Event--
+{
+  "id": "e-1",
+  "kind": "MessageEvent",
+  "llm_message": {
+    "content": [
+      {
+        "text":
+"Twelve \"apples\" and
+ a pear, as C:\\
+orchard says\
+n{
+}",
+        "type": "text"
+      }
+    ],
+    "role": "user"
+  },
+  "sender": null,
+  "source": "user",
+  "timestamp": "2026-03-01T10:00:01.000"
+}
+--JSON Event--
+{
+  "id": "e-2",
+  "kind": "PauseEvent",
+  "source": "user",
+  "timestamp": "2026-03-01T10:00:02.000"
+}
+""".replace(b'"text":', b'"text": ')
+"""As 1.10 prints where there is no terminal: strings go on in the next line, and may begin there."""
+
+
+def test_an_event_printed_at_the_width_of_a_terminal_is_put_together_again() -> None:
+    data = WRAPPED.replace(b"n{\n}", b"nand more")
+    batch = decoded(STREAM, records(data))
+    assert [e.text for e in batch.events if isinstance(e, UserText)] == [
+        'Twelve "apples" and a pear, as C:\\orchard says\nand more'
+    ]
+    assert not batch.faults
+    assert detected(data)[1] is STREAM
+    check_laws(STREAM, records(data))
+
+
+def test_a_brace_alone_within_a_string_ends_nothing() -> None:
+    batch = decoded(STREAM, records(WRAPPED.replace(b"n{\n}", b"n\n}")))
+    assert [e.text for e in batch.events if isinstance(e, UserText)] == [
+        'Twelve "apples" and a pear, as C:\\orchard says\n}'
+    ]
+    assert not batch.faults
+
+
+def test_an_event_that_breaks_off_within_a_string_does_not_take_the_next() -> None:
+    broken = WRAPPED[: WRAPPED.index(b"orchard")] + b"\n" + WRAPPED[WRAPPED.rindex(b"--JSON") :]
+    batch = decoded(STREAM, records(broken))
+    assert [fault.reason for fault in batch.faults] == ["torn-middle"]
+    assert batch.events

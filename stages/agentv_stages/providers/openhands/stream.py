@@ -1,10 +1,9 @@
 """The output of `openhands --headless --json` to events: an event a line, and around them lines for people.
 
-An event is one line; 1.14 prints it over many lines, from a lone `{` to a lone `}`, and it is emitted when it is
-complete; a foreign line in between does no harm. The lines for people name the model and, at the end, the conversation;
-the box before that repeats the last message.
+An event is one line; up to 1.14 it is printed over many lines (see `printed`), and emitted when it is complete. The
+lines for people name the model and, at the end, the conversation; the box before that repeats the last message.
 End rule: an answer without a call, the call of `finish`, an error.
-Source: OpenHands CLI 1.14.0 and 1.16.0, standard output.
+Source: OpenHands CLI 1.10.0, 1.14.0 and 1.16.0, standard output.
 """
 
 import re
@@ -14,7 +13,7 @@ from msgspec import DecodeError, Struct
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN, SessionInfo, Source
 from agentv_stages.fault import Reason
-from agentv_stages.payload import one_line
+from agentv_stages.printed import Printed
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.openhands.events import source_of, tell
 from agentv_stages.providers.openhands.wire import decode_event
@@ -28,7 +27,7 @@ LOSSES = (
 )
 _MODEL = re.compile(r"✓ Agent initialized with model: (\S+)\s*\Z")
 _ID = re.compile(r"Conversation ID: ([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\s*\Z")
-_MARK = "--JSON Event--"
+_MARK = b"--JSON Event--"
 _FOR_PEOPLE = (
     *("OpenHands CLI terminal UI may not work", "To override Rich's detection", "Initializing agent..."),
     *("✓ Hooks loaded", "Agent is working", "Agent finished"),
@@ -38,13 +37,11 @@ _FOR_PEOPLE = (
 _MOST_HELD = 64 * 1024 * 1024
 
 
-class Held(Struct):
-    """The lines so far of an event printed over many; `offset` and `row` are those of the first."""
+class Held(Printed, kw_only=True):
+    """An event printed over many lines; `offset` and `row` are those of the first."""
 
-    lines: list[bytes]
     offset: int
     row: int
-    size: int
 
 
 class State(Struct):
@@ -60,13 +57,13 @@ class StreamDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         data, held = record.data, self.state.held
-        if held is not None and data[:1] in (b" ", b"}"):
-            self._hold(held, record, batch)
-        elif data == b"{":
+        if data == b"{":
             if held is not None:
                 self._torn(held, record.row, "torn-middle", batch)
-            self.state.held = Held([data], record.offset, record.row, len(data))
+            self.state.held = Held([data], offset=record.offset, row=record.row)
             batch.ignore("line of an event")
+        elif held is not None and held.takes(data) and not data.startswith(_MARK):
+            self._hold(held, record, batch)
         elif data.lstrip()[:1] in (b"{", b"["):
             self._event(record, data, batch)
         else:
@@ -84,20 +81,17 @@ class StreamDecoder:
         tell(event, source, Record(data, record.offset, record.row), batch)
 
     def _hold(self, held: Held, record: Record, batch: Batch) -> None:
-        held.lines.append(record.data)
-        held.size += len(record.data) + 1
-        if record.data != b"}":
+        if not held.add(record.data):
             if held.size > _MOST_HELD:
                 self._torn(held, record.row, "torn-middle", batch)
             else:
                 batch.ignore("line of an event")
             return
         self.state.held = None
-        whole = Record(b"\n".join(held.lines), held.offset, record.row)
         try:
-            self._event(whole, one_line(whole.data), batch)
+            self._event(Record(b"\n".join(held.lines), held.offset, record.row), b"".join(held.lines), batch)
         except REFUSED as error:
-            batch.fault("schema", whole, str(error))
+            batch.fault("schema", Record(b"\n".join(held.lines), held.offset, record.row), str(error))
 
     def _torn(self, held: Held, row: int, reason: Reason, batch: Batch) -> None:
         self.state.held = None
@@ -112,7 +106,7 @@ class StreamDecoder:
             batch.events.append(SessionInfo(self._source(record), "", model=model[1]))
         elif conversation is not None:
             batch.events.append(SessionInfo(self._source(record), "", "-".join(conversation.groups())))
-        elif text.startswith((_MARK, *_FOR_PEOPLE)):
+        elif text.startswith((_MARK.decode(), *_FOR_PEOPLE)):
             batch.ignore("text for people")
         else:
             raise DecodeError("no JSON")
