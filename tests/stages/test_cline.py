@@ -150,7 +150,7 @@ def hook(name: str, agent: str, parent: str | None = "a") -> dict[str, Any]:
     return {"ts": TS, "type": "hook_event", "hookEventName": name, "agentId": agent, "parentAgentId": parent}
 
 
-def spawned(*after: dict[str, Any]) -> list[AnyEvent]:
+def begun(*after: dict[str, Any]) -> list[Record]:
     """Two sub-agents, `b` and `c`, that began at once, and what they print."""
     asked = [
         event(
@@ -158,9 +158,13 @@ def spawned(*after: dict[str, Any]) -> list[AnyEvent]:
         )
         for name in "bc"
     ]
-    begun = [hook("agent_start", name) for name in "bc"]
+    starts = [hook("agent_start", name) for name in "bc"]
     first = [event("iteration_start", iteration=1)] * 2
-    return events_of(STREAM, lines(hook("agent_start", "a", None), *asked, *begun, *first, *after))
+    return lines(hook("agent_start", "a", None), *asked, *starts, *first, *after)
+
+
+def spawned(*after: dict[str, Any]) -> list[AnyEvent]:
+    return events_of(STREAM, begun(*after))
 
 
 def told_by(name: str, tokens: int, text: str) -> list[dict[str, Any]]:
@@ -185,6 +189,13 @@ def test_what_no_hook_names_is_kept() -> None:
     events = spawned(*told_by("b", 300, "Hm.")[:2])
     assert [e.text for e in of(events, AssistantText)] == ["Hm."]
     assert [e.input for e in of(events, TokenUsage)] == [300]
+
+
+def test_of_an_endless_answer_that_no_hook_names_only_the_beginning_is_held() -> None:
+    said = [event("content_end", contentType="text", text=f"{n}") for n in range(2_000)]
+    endless = begun(*told_by("b", 300, "")[:1], *said)
+    assert len(of(pushed(STREAM, endless).events, AssistantText)) > 1_800  # emitted before the end of the input
+    assert len(of(events_of(STREAM, endless), AssistantText)) == 2_000
 
 
 def test_an_agent_with_an_open_call_does_not_begin_another_answer() -> None:

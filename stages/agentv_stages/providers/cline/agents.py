@@ -17,6 +17,7 @@ from agentv_stages.providers.cline.calls import SPAWNS, asked
 from agentv_stages.recent import remember
 
 MOST = 1_000
+MOST_SAID = 100  # of an answer that is held
 
 
 class Agent(Struct):
@@ -151,6 +152,11 @@ class Agents(Struct):
         self.held.append(held)
         self.last = None
         return held
+
+    def speaking(self) -> Held | None:
+        """The answer held that goes on now, if the agent that spent tokens last is not known yet."""
+        held = self.held[-1] if self.last is None and self.held else None
+        return held if held is not None and len(held.events) < MOST_SAID else None
 
     def named(self, agent_id: str) -> Held | None:
         """The oldest answer held that may be this agent's, which a hook names; it is not held any more."""

@@ -160,7 +160,7 @@ class StreamDecoder:
 
     def _said(self, event: Event, agent: Agent | None, line: Line, record: Record, batch: Batch) -> None:
         agents, model = self.state.agents, self.state.model
-        held = agents.held[-1] if agent is None and agents.last is None and agents.held else None
+        held = agents.speaking() if agent is None else None
         if held is None:
             agent = agent or agents.spoke()
             agent.begin(record, line.ts)
