@@ -29,7 +29,7 @@ from agentv_stages.providers.pi.messages import (
 )
 from agentv_stages.providers.pi.scripts import TOOL, listed
 from agentv_stages.providers.pi.wire import Block, Entry, PiMessage, decode_entry, decode_row
-from agentv_stages.repeats import Repeats
+from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.scripts import Script, let_all_go, let_go, told
 from agentv_stages.times import from_epoch, parse_iso
 
@@ -48,15 +48,14 @@ ENTRIES = IGNORED | {
 class State(Struct):
     """`leaf` is the id of the previous entry, `forked_ms` the time of a fork's header until its first own entry.
 
-    `response_id` and `answered` identify the newest answer. `running`: the newest message does not end a run.
+    `cut` identifies the newest answer that was cut off. `running`: the newest message does not end a run.
     """
 
     session_id: str | None = None
     model: str | None = None
     leaf: str | None = None
     forked_ms: int | None = None
-    response_id: str | None = None
-    answered: float | str | None = None
+    cut: str = ""
     running: bool = False
     scripts: dict[str, Script] = {}
     told: Repeats = field(default_factory=Repeats)
@@ -110,12 +109,11 @@ class SessionDecoder:
         )
 
     def _rewritten(self, message: PiMessage) -> bool:
-        """Whether this is the answer before, written once more under another id (oh-my-pi, if it was cut off)."""
-        if message.role != "assistant" or not message.response_id:
+        """Whether this is an answer that was cut off, written once more under another id (oh-my-pi)."""
+        if message.stop_reason != "length" or not message.response_id or message.timestamp is None:
             return False
-        state, newest = self.state, (message.response_id, message.timestamp)
-        again = newest == (state.response_id, state.answered)
-        state.response_id, state.answered = newest
+        cut = f"{message.response_id} {message.timestamp} {checksum(message.content)}"
+        again, self.state.cut = cut == self.state.cut, cut
         return again
 
     def _copied(self, entry: Entry, source: Source, batch: Batch) -> bool:
