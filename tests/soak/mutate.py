@@ -51,7 +51,7 @@ from support.scenarios.dialects import WRITERS
 
 LARGEST = 60_000  # bytes of a recording
 REPLACING = ("gemini-chat", "gemini-chat-json", "vscode-chat")  # what comes later replaces what has its id
-TIMED = ("pi-stream", "pi-subagent")  # no two messages of a role share a millisecond
+TIMED = ("pi-stream", "oh-my-pi-stream", "pi-subagent")  # no two messages of a role share a millisecond
 PATCHES = ("vscode-chat-jsonl",)  # a record changes what others said: one that is gone costs more than itself
 EACH = 25  # the outputs of one in so many mutations are written to files and compared
 

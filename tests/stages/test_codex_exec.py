@@ -3,7 +3,15 @@ from typing import Any
 import pytest
 
 from agentv_stages.batch import Record
-from agentv_stages.event import Notification, Reasoning, SessionEnd, SessionInfo, TokenUsage, UserText
+from agentv_stages.event import (
+    AssistantText,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    TokenUsage,
+    UserText,
+)
 from agentv_stages.providers.codex import PROVIDER
 from support.decoding import best, calls, check_laws, decoded, dialect, lines, records, results, texts, usages
 
@@ -241,6 +249,13 @@ def old_run() -> list[Record]:
         message("turn_diff", unified_diff="diff"),
         message("token_count", input_tokens=20, cached_input_tokens=2, output_tokens=6, reasoning_output_tokens=1),
     )
+
+
+def test_what_the_oldest_stream_says_is_text_whatever_its_type() -> None:
+    events = decoded(
+        OLD, lines(message("agent_reasoning", text={"a": 1}), message("agent_message", message=["b"]))
+    ).events
+    assert [bytes(e.text_json)[:1] for e in events if isinstance(e, AssistantText | Reasoning)] == [b'"', b'"']
 
 
 def test_calls_of_an_mcp_server_in_the_oldest_stream_give_what_the_server_said() -> None:

@@ -22,7 +22,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import decode_json, given, to_raw
+from agentv_stages.payload import decode_json, given, text_json, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.calls import MOST_OPEN
 from agentv_stages.providers.codex.items import changes_of
@@ -114,10 +114,12 @@ class OldExecDecoder:
         kind, state, events = m.type, self.state, batch.events
         if kind == "agent_message":
             if given(m.message):
-                events.append(AssistantText(source, "", self._answer(source), m.message, False, False, state.model))
+                events.append(
+                    AssistantText(source, "", self._answer(source), text_json(m.message), False, False, state.model)
+                )
         elif kind == "agent_reasoning":
             if given(m.text):
-                events.append(Reasoning(source, "", self._answer(source), m.text, False, state.model))
+                events.append(Reasoning(source, "", self._answer(source), text_json(m.text), False, state.model))
         elif kind in BEGINS:
             name, value = BEGINS[kind](m)
             self._call(source, m.call_id, name, value, batch)
