@@ -655,6 +655,11 @@ def test_a_result_whose_call_never_comes_is_told_at_the_end_of_the_prompt() -> N
     assert (given.output, given.outcome) == ("a", "ok")
 
 
+@pytest.mark.parametrize("given", [[], "", None, {}])
+def test_arguments_that_say_nothing_stay_what_they_are_behind_a_restart(given: Any) -> None:
+    check_laws(ACP, lines(agent("opencode"), call(rawInput=given, kind="other"), end()))
+
+
 def test_a_call_without_an_id_is_a_call() -> None:
     asked = call(status="in_progress", rawInput={"command": "ls"}, title="ls", kind="execute")
     del asked["params"]["update"]["toolCallId"]

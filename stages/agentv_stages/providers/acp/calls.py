@@ -89,7 +89,7 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
         return
     call.emitted = True
     agent = at.state.agent
-    if call.written is not NULL and _is_bare(call.input):
+    if call.written != NULL and _is_bare(call.input):
         call.input = _written(call.written)
     data = bytes(call.input)
     # Most calls have a name, or their arguments are not needed to find it.
