@@ -8,7 +8,7 @@ from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.outputs.naming import stand_in_start
-from agentv_stream.watch.model import Look, SessionView, known_of
+from agentv_stream.watch.model import Look, SessionView
 
 MOST_SHOWN = 100
 FORGET_MS = 3_600_000  # how long a removed log is shown; the follower checks once an hour
@@ -61,7 +61,7 @@ class Feed:
         with self._lock:
             view = self.views.get(session.number)
             if view is None or view.chain is not chain:
-                view = self.views[session.number] = SessionView(session, chain, known_of(session, chain))
+                view = self.views[session.number] = SessionView(session, chain)
             # For a log without times: the file's time, not that of reading it.
             view.observe(batch, stand_in_start(session.main, time.time_ns() // 1_000_000))
 

@@ -50,32 +50,19 @@ class Known:
     first_edit: int | None
 
 
-@dataclass
-class Look:
+@dataclass(frozen=True)
+class Look(Known):
     """One row of the view. Ages are in seconds, None if nothing has happened yet; times are UTC ms; `stalled` is the
-    reason, "" if it is not stalled; `tokens_out_whole` False: the figure is a lower bound."""
+    reason, "" if it is not stalled."""
 
     key: int
-    agent: str
     project: str
-    session: str
-    model: str | None
     status: str
-    turn: int
-    calls: int
-    errors: int
     last_tool: str
     last_age: float | None
     open_calls: int
-    tokens_in: int | None
-    tokens_out: int | None
-    tokens_out_whole: bool
-    cost: float | None
-    context: float | None
-    first_edit: int | None
     stalled: str
     live: bool
-    cwd: str | None
     path: str
     last_tool_ms: int | None
     last_event_ms: int | None
@@ -90,7 +77,7 @@ class SessionView:
 
     session: Followed
     chain: FollowChain
-    known: Known
+    known: Known = field(init=False)  # from the first batch on
     open: dict[str, Open] = field(default_factory=dict[str, Open])
     last_tool: str = ""
     last_tool_ms: int | None = None
@@ -111,7 +98,7 @@ class SessionView:
         text = self._log.render(batch).decode("utf-8", "replace")
         self.lines.extend(text.splitlines())
         self.version += 1
-        self.known = known_of(self.session, self.chain)
+        self.known = _known_of(self.session, self.chain)
 
     def _event(self, event: AnyEvent, time_ms: int) -> None:
         self.last_event_ms = max(self.last_event_ms or 0, time_ms)
@@ -164,38 +151,25 @@ class SessionView:
 
     def look(self, now_ms: int) -> Look:
         """The row."""
-        known = self.known
         stalled = self.stalled(now_ms)
         silent = (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else None
         return Look(
+            **vars(self.known),
             key=self.session.number,
-            agent=known.agent,
-            project=project_of(known.cwd),
-            session=known.session,
-            model=known.model,
+            project=project_of(self.known.cwd),
             status=self.ended or ("stalled" if stalled else "running"),
-            turn=known.turn,
-            calls=known.calls,
-            errors=known.errors,
             last_tool=self.last_tool,
             last_age=max(0.0, (now_ms - self.last_tool_ms) / 1000) if self.last_tool_ms is not None else None,
             open_calls=len(self.open),
-            tokens_in=known.tokens_in,
-            tokens_out=known.tokens_out,
-            tokens_out_whole=known.tokens_out_whole,
-            cost=known.cost,
-            context=known.context,
-            first_edit=known.first_edit,
             stalled=stalled,
             live=silent is not None and silent < LONG_CALL_SECONDS and not self.ended,
-            cwd=known.cwd,
             path=self.session.main,
             last_tool_ms=self.last_tool_ms,
             last_event_ms=self.last_event_ms,
         )
 
 
-def known_of(session: Followed, chain: FollowChain) -> Known:
+def _known_of(session: Followed, chain: FollowChain) -> Known:
     """What the chain of a session knows now; only for the thread that feeds it."""
     facts, totals, stats = chain.observer.facts, chain.observer.totals, chain.observer.stats
     tokens = totals.tokens()

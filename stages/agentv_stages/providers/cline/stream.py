@@ -7,6 +7,8 @@ End rule: `run_result` ends the run, by its reason; a `run_aborted` after it say
 Source: Cline CLI 3.0.65, standard output and type declarations.
 """
 
+from collections.abc import Callable
+
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
@@ -161,27 +163,24 @@ class StreamDecoder:
     def _said(self, event: Event, agent: Agent | None, line: Line, record: Record, batch: Batch) -> None:
         agents, model = self.state.agents, self.state.model
         held = agents.speaking() if agent is None else None
-        if held is None:
+        add: Callable[[AssistantText | Reasoning], None]
+        if held is not None:
+            add, stream, message_id = held.events.append, MAIN, ""
+        else:
             agent = agent or agents.spoke()
             agent.begin(record, line.ts)
-        source = self._source(line, record, MAIN if held or not agent else agent.stream)
-        message_id = "" if held or not agent else agent.message_id
-        said: AssistantText | Reasoning
+            add, stream, message_id = batch.events.append, agent.stream, agent.message_id
+        source = self._source(line, record, stream)
         if event.contentType == "text":
-            if agent:
+            if agent is not None:
                 agent.text.clear()
-            said = AssistantText(source, "", message_id, text_json(event.text), False, False, model)
+            add(AssistantText(source, "", message_id, text_json(event.text), False, False, model))
         elif event.contentType == "reasoning":
-            if agent:
+            if agent is not None:
                 agent.reasoning.clear()
-            said = Reasoning(source, "", message_id, text_json(event.reasoning), False, model)
+            add(Reasoning(source, "", message_id, text_json(event.reasoning), False, model))
         else:
             batch.unknown_type(f"content_end/{event.contentType}", record)
-            return
-        if held is not None:
-            held.events.append(said)
-        else:
-            batch.events.append(said)
 
     def _tell(self, held: Held, agent_id: str, batch: Batch) -> None:
         """Emits a held answer, now that its agent is known."""
