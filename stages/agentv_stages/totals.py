@@ -352,13 +352,11 @@ class Totals:
         """The session's tokens, sub-agents included."""
         state = self.state
         if state.covering is not None:
-            total = self._grown(state.covering, ALL, self._calls_of(ALL))
+            total = self._grown(state.covering, ALL, self._calls_of(ALL)).copy()
             for own in self._apart().values():
-                total = total.copy()
                 total.add(own)
             unsaved = self._unsaved() if state.processes else None
             if unsaved is not None and unsaved.known():
-                total = total.copy()
                 total.add(unsaved)
             return total
         total = Tokens()
@@ -444,18 +442,22 @@ class Totals:
 
     def by_model(self) -> dict[str, dict[str, Any]]:
         """Tokens per model: its share where the agent reported it, else the sum of its calls."""
-        models: dict[str, Tokens] = {}
-        if self.state.models and self._shared_out():
-            models.update({name: tokens.copy() for name, tokens in self.state.models.items()})
-            for stream, own in self._apart().items():
-                models.setdefault(self.state.segment_models.get(stream, ""), Tokens()).add(own)
-            if "" not in models and sum(share.input or 0 for share in models.values()) == self.tokens().input:
-                return {name: tokens_json(tokens) for name, tokens in models.items()}
-            models.clear()
-        for row in self.state.sums:
-            if row.model is not None:
-                models.setdefault(row.model, Tokens()).add(row.tokens)
+        models = self._shared_models()
+        if not models:
+            for row in self.state.sums:
+                if row.model is not None:
+                    models.setdefault(row.model, Tokens()).add(row.tokens)
         return {name: tokens_json(tokens) for name, tokens in models.items()}
+
+    def _shared_models(self) -> dict[str, Tokens]:
+        """Each model's share as the agent reported it, and of the streams apart; none if that is not everything."""
+        if not self.state.models or not self._shared_out():
+            return {}
+        models = {name: tokens.copy() for name, tokens in self.state.models.items()}
+        for stream, own in self._apart().items():
+            models.setdefault(self.state.segment_models.get(stream, ""), Tokens()).add(own)
+        whole = "" not in models and sum(share.input or 0 for share in models.values()) == self.tokens().input
+        return models if whole else {}
 
     def by_stream(self) -> dict[str, dict[str, Any]]:
         """Tokens per stream, where the log distinguishes them; otherwise as `by_model`."""
