@@ -22,6 +22,7 @@ from support.consuming import consume, run
 from support.decoding import FIXTURES
 from support.dying import die_on_three
 from support.made_sessions import claude_session, make_folder, tree
+from support.opencode_stores import child, export, make_database
 
 
 def _import(source: Path, out: Path, engine: str | Executor = "serial", **options: Any) -> Outcome:
@@ -221,6 +222,18 @@ def test_sub_agents_that_are_left_out_are_no_sessions_of_their_own(tmp_path: Pat
     assert summarize_groups([tmp_path], engine="serial", subagents=False).summary.total().turns == 1
     (alone,) = tmp_path.glob(f"*{child}.jsonl")
     assert summarize_groups([alone], engine="serial", subagents=False).summary.total().turns == 1
+
+
+def test_sub_agents_in_a_store_are_left_out_the_same_way(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    make_database(path, export(), child()).close()
+    streams: list[list[str]] = []
+    for subagents in (True, False):
+        place = tmp_path / f"{subagents}.jsonl"
+        import_sessions([path], jsonl=place, engine="serial", subagents=subagents)
+        (line,) = place.read_bytes().splitlines()
+        streams.append(list(json.loads(line)["tool_use_summary"]["by_stream"]))
+    assert streams == [["main", "subagent:ses_2"], ["main"]]
 
 
 def test_a_part_of_a_session_that_an_earlier_run_has_read_does_not_count(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from agentv_stages.sinks.dead_letters import MOST_INLINE
 from agentv_stream import open_stream
 from support.consuming import LIMIT_SECONDS, SESSION, STREAM, consume, rows_of, run, start
+from support.opencode_stores import child, export, make_database
 
 LOG = STREAM.read_bytes()
 ROOT = os.geteuid() == 0 if hasattr(os, "geteuid") else False
@@ -97,6 +98,15 @@ def test_a_session_takes_its_sub_agents_along_unless_told_not_to(tmp_path: Path)
         "main"
     }
     assert alone.code == 0
+
+
+def test_a_stored_session_does_so_too(tmp_path: Path) -> None:
+    make_database(tmp_path / "opencode.db", export(), child()).close()
+    for option, streams in (("--subagents", {"main", "subagent:ses_2"}), ("--no-subagents", {"main"})):
+        out = tmp_path / option
+        assert run(tmp_path, "consume", "opencode.db", "--session", "ses_1", "--out", out, option).code == 0
+        (transcript,) = out.glob("*.jsonl")
+        assert {r["metadata"]["agentv_stream"]["stream"] for r in rows_of(transcript)} == streams
 
 
 def test_a_prompt_that_the_stream_does_not_carry_becomes_row_zero(tmp_path: Path) -> None:

@@ -68,6 +68,13 @@ def test_a_child_can_be_read_by_itself(tmp_path: Path) -> None:
     assert {e.source.stream for e in events} == {"main"}
 
 
+def test_without_children_only_the_session_itself_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    make_database(path, export(), child()).close()
+    alone, with_child = list(read_session(path, "ses_1", children=False)), list(read_session(path, "ses_1"))
+    assert alone == [row for row in with_child if b'"parent_call"' not in row] != with_child
+
+
 def test_reading_leaves_nothing_beside_a_quiet_database(tmp_path: Path) -> None:
     path = tmp_path / "opencode.db"
     make_database(path, export(), wal=True).close()

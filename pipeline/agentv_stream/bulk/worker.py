@@ -139,7 +139,10 @@ class Session:
         worker, unit, work = self.worker, self.unit, self.worker.work
         if worker.staging is not None:
             worker.staging.begin()  # before anything can fail: else `abandon` would drop the rows of the previous unit
-        pieces = self._readable(unit.place) if unit.session is None else _stored(unit.place, unit.session)
+        if unit.session is None:
+            pieces = self._readable(unit.place)
+        else:
+            pieces = _stored(unit.place, unit.session, work.subagents)
         try:
             reader = SessionReader(
                 pieces, unit.place, work.provider, work.watch, folder=worker.folder, read=self._readable
@@ -279,10 +282,10 @@ class Session:
             self.worker.staging.abandon()
 
 
-def _stored(source: str, session: str) -> Iterator[bytes]:
+def _stored(source: str, session: str, subagents: bool) -> Iterator[bytes]:
     from agentv_stream.opencode.rows import read_session
 
-    for line in read_session(Path(source), session):
+    for line in read_session(Path(source), session, subagents):
         yield line + b"\n"
 
 

@@ -52,7 +52,7 @@ def consume(
     live: Live = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = None,
     subagents: Annotated[
-        bool | None, typer.Option("--subagents/--no-subagents", help="Include the files of sub-agents; the default.")
+        bool | None, typer.Option("--subagents/--no-subagents", help="Include the logs of sub-agents; the default.")
     ] = None,
     watch: WatchedPrograms = None,
     check: Annotated[

@@ -78,7 +78,7 @@ def consume_source(
             check_installed()
         _check_outputs(settings, (name, *checks))
         live = _checks(checks, case, fail_fast, settings, name)
-        source = open_source(name, session_id)
+        source = open_source(name, session_id, settings.subagents)
     except AgentvStreamError as error:
         say(str(error), error.below)
         return error.exit_code
@@ -125,8 +125,8 @@ def _check_outputs(settings: Settings, inputs: Sequence[str | Path]) -> None:
     check_own_files((*outputs, ("--tee", "-" if settings.tee else None)), inputs)
 
 
-def open_source(name: str, session_id: str | None = None) -> ByteSource:
-    """The source for a name: `-`, a file, or a session in a store."""
+def open_source(name: str, session_id: str | None, subagents: bool) -> ByteSource:
+    """The source for a name: `-`, a file, or a session in a store, with or without the sessions of its sub-agents."""
     if name == "-":
         if sys.stdin is not None and sys.stdin.isatty():
             raise NoInput("no input: standard input is a terminal")
@@ -146,7 +146,7 @@ def open_source(name: str, session_id: str | None = None) -> ByteSource:
     if path.suffix in (".db", ".sqlite", ".sqlite3") or session_id is not None:
         from agentv_stream.opencode.source import StoreSource
 
-        return StoreSource(path, session_id)
+        return StoreSource(path, session_id, subagents)
     return FileSource(path)
 
 

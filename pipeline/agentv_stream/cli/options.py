@@ -81,7 +81,7 @@ EngineName: TypeAlias = Annotated[
 Workers: TypeAlias = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many; all cores if not given.")]
 
 Subagents: TypeAlias = Annotated[
-    bool, typer.Option("--subagents/--no-subagents", help="Include the files of sub-agents.")
+    bool, typer.Option("--subagents/--no-subagents", help="Include the logs of sub-agents.")
 ]
 
 WatchedPrograms: TypeAlias = Annotated[

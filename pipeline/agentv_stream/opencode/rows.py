@@ -61,16 +61,17 @@ _decode_task = msgspec.json.Decoder(_Task).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def read_session(path: str | Path, session_id: str) -> Iterator[bytes]:
-    """Yields the lines of a session and of its child sessions, without line ends. Holds one message at a time.
+def read_session(path: str | Path, session_id: str, children: bool = True) -> Iterator[bytes]:
+    """Yields the lines of a session and, with `children`, of its child sessions, without line ends. Holds one message
+    at a time.
 
     Raises: StoreError when the store cannot be read or has no such session.
     """
-    for row in read_rows(path, session_id):
+    for row in read_rows(path, session_id, children):
         yield row.data
 
 
-def read_rows(path: str | Path, session_id: str) -> Iterator[StoredRow]:
+def read_rows(path: str | Path, session_id: str, children: bool = True) -> Iterator[StoredRow]:
     """As `read_session`, with ids, and whether the store may still change a row.
 
     An answer is final when it, or a later one of its session, has ended; a prompt when something follows it; a deleted
@@ -82,11 +83,12 @@ def read_rows(path: str | Path, session_id: str) -> Iterator[StoredRow]:
         sessions = {session.id: session for session in store.sessions()}
         if session_id not in sessions:
             raise StoreError(f"no session {session_id!r} in {path}")
-        children: dict[str, list[str]] = {}
-        for session in sorted(sessions.values(), key=lambda s: (s.created_ms or 0, s.id)):
-            if session.parent_id:
-                children.setdefault(session.parent_id, []).append(session.id)
-        yield from _Reading(store, sessions, children).rows(session_id, None, 0)
+        started: dict[str, list[str]] = {}
+        if children:
+            for session in sorted(sessions.values(), key=lambda s: (s.created_ms or 0, s.id)):
+                if session.parent_id:
+                    started.setdefault(session.parent_id, []).append(session.id)
+        yield from _Reading(store, sessions, started).rows(session_id, None, 0)
 
 
 @dataclass

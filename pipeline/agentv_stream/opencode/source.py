@@ -17,20 +17,21 @@ MOST_LISTED = 10
 
 
 class StoreSource:
-    """One session with its child sessions. Without an id, the store must contain only one session.
+    """One session, with `children` also its child sessions. Without an id, the store must contain only one session.
 
     Raises: StoreError when the store cannot be read or has no such session; UsageError when an id is needed.
     """
 
     finished = True
 
-    def __init__(self, path: str | Path, session_id: str | None = None) -> None:
+    def __init__(self, path: str | Path, session_id: str | None = None, children: bool = True) -> None:
         self.path = Path(path)
+        self.children = children
         self.session_id = session_id or _only(list_sessions(self.path), str(path))
         self.name = f"{path}{STORE_SIGN}{self.session_id}"
 
     async def chunks(self) -> AsyncIterator[Chunk]:
-        with closing(_pieces(self.path, self.session_id)) as pieces:
+        with closing(_pieces(self.path, self.session_id, self.children)) as pieces:
             while data := await anyio.to_thread.run_sync(next, pieces, b""):
                 yield Chunk(data, None, self.name)
 
@@ -47,11 +48,11 @@ def _only(sessions: list[StoredSession], name: str) -> str:
     return roots[0].id
 
 
-def _pieces(path: Path, session_id: str) -> Generator[bytes]:
+def _pieces(path: Path, session_id: str, children: bool) -> Generator[bytes]:
     """The rows, joined into pieces of about the size of a read."""
     held: list[bytes] = []
     size = 0
-    for row in read_session(path, session_id):
+    for row in read_session(path, session_id, children):
         held += (row, b"\n")
         size += len(row) + 1
         if size >= CHUNK_BYTES:
