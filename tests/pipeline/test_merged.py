@@ -1,6 +1,7 @@
 """Events of one session for the merged stream: they wait for its id, and bear the same ids after a restart."""
 
 import json
+from itertools import repeat
 from typing import Any
 
 from agentv_stream.following.merged import PATIENCE, MergedEvents
@@ -80,7 +81,7 @@ def test_what_is_passed_over_is_not_emitted_but_later_events_know_it() -> None:
     passed = 0
     for i, batch in enumerate(reader.batches()):
         if i < 12:
-            merged.pass_over(batch, reader.observer)
+            merged.write(batch, reader.observer, repeat(False))
             passed += len(batch.events)
         else:
             merged.write(batch, reader.observer)

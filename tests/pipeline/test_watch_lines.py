@@ -84,12 +84,12 @@ def test_a_log_without_times_was_written_when_its_file_was(tmp_path: Path) -> No
 
 def test_once_tells_every_session_and_ends(tmp_path: Path) -> None:
     path = write(tmp_path, 2, cut=6)
-    told = run(tmp_path, "watch", "--json", "--once", path, SESSION)
+    told = run(tmp_path, "watch", "--json", "--once", path, SESSION, DOCUMENT)
     assert (told.code, told.err) == (0, "")
     found = {line["path"]: line for line in map(json.loads, told.out.splitlines())}
     for line in found.values():
         fits("watch", line)
-    assert set(found) == {str(path), str(SESSION)}
+    assert set(found) == {str(path), str(SESSION), DOCUMENT}
     assert (found[str(path)]["open_calls"], found[str(path)]["last_tool"]) == (1, "Bash ls 1")
 
 
@@ -100,7 +100,6 @@ def test_once_tells_every_session_and_ends(tmp_path: Path) -> None:
         ((), 2, "watch needs a terminal; `watch --json`"),
         (("--json", "--once", "none"), 4, "cannot read none: no such file or folder"),
         (("--json", "--once", "x.jsonl"), 4, "x.jsonl: not a log of a known agent"),
-        (("--json", "--once", DOCUMENT), 4, "run.traj.json: one JSON document (mini-swe-agent): `show` reads it"),
     ],
 )
 def test_what_cannot_be_watched_is_told_on_standard_error(

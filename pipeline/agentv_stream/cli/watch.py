@@ -2,7 +2,6 @@
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -84,7 +83,6 @@ def watch(
 
 def _print_lines(feed: "Feed", once: bool) -> int:
     """Prints lines until interrupted or, with `once`, until all is read; returns the exit code."""
-    from agentv_stream.discovery.header import dialect_of
     from agentv_stream.errors import EXIT_FINE, EXIT_IO
     from agentv_stream.watch.lines import watch_lines
 
@@ -95,7 +93,5 @@ def _print_lines(feed: "Feed", once: bool) -> int:
     watch_lines(feed, write, say, once)
     no_logs = feed.follower.no_logs()
     for path in no_logs:
-        dialect = dialect_of(Path(path))  # a document says nothing before its end, and is rewritten each time
-        told = "not a log of a known agent" if dialect is None else f"one JSON document ({dialect}): `show` reads it"
-        say(f"{path}: {told}")
+        say(f"{path}: not a log of a known agent")
     return EXIT_IO if no_logs or feed.follower.troubles else EXIT_FINE

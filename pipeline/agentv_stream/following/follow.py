@@ -129,6 +129,16 @@ class Follower:
                 del self.warm[path]
         return self.counts.bytes > before
 
+    def finish(self, all_read: bool) -> None:
+        """Puts everything to rest, at the end; with `all_read` also reads what that has found: sub-agents of documents.
+
+        Raises: as `round`.
+        """
+        self.settle_all()
+        while all_read and self.backlog:
+            self.round(False)
+            self.settle_all()
+
     def look_around(self, seconds: float) -> bool:
         """Lists files for about `seconds`, for the next round that scans; returns whether all are listed."""
         return self._finding.listing.go_on(seconds)

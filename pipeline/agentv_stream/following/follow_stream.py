@@ -73,8 +73,8 @@ class FollowedSession:
 
     @property
     def _chain(self) -> FollowChain:
-        assert self._followed.chain is not None  # its dialect is known before its first batch is delivered
-        return self._followed.chain
+        assert self._followed.reached is not None  # its first batch was delivered
+        return self._followed.reached
 
 
 @dataclass
@@ -256,7 +256,7 @@ async def _run(
         try:
             await anyio.to_thread.run_sync(follower.begin)
             await rounds(follower, running, stop, wake)
-            await anyio.to_thread.run_sync(follower.settle_all)
+            await anyio.to_thread.run_sync(follower.finish, running.once)
         except BrokenPipeError:
             return
         finally:

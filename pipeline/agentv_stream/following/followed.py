@@ -9,6 +9,7 @@ as a whole) is read again from its beginning and its outputs are rewritten.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 from agentv_stages.batch import Batch
 from agentv_stages.detect import Detector, UnknownFormat
@@ -17,7 +18,8 @@ from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.trajectory import Case
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.folder import companions_of, context_of
+from agentv_stream.folder import LocalFolder, companions_of, context_of
+from agentv_stream.following.delivered import Delivered
 from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
@@ -89,7 +91,10 @@ class Followed:
         self.given_up = False  # too much was seen without recognising it: no more of it is read
         self.dirty = False  # something happened since the last commit
         self.unsettled = False  # something happened since the last settle
+        self.printed = False  # it is one document on several lines
         self.saved = False  # it has a row in the cursors
+        self.reached: FollowChain | None = None  # the chain that what was delivered last has passed
+        self.delivered = Delivered()
         self.active_ms = 0
         self.seen = Seen(lambda: makes.seen(number) if self.saved else {})
 
@@ -109,7 +114,7 @@ class Followed:
     def document(self) -> bool:
         """Whether the log is one JSON value that its agent rewrites at each change."""
         main = self.inputs[0] if self.inputs else None
-        return main is not None and (main.path.endswith(".json") or main.state == "document")
+        return self.printed or (main is not None and main.path.endswith(".json"))
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Adds a file."""
@@ -268,11 +273,21 @@ class Followed:
         one = next((i for i in self.inputs if i.told == batch.file), None)
         if one is not None and batch.end <= one.mute_until:
             if self.merged is not None:
-                self.merged.pass_over(batch, chain.observer)
+                self.merged.write(batch, chain.observer, repeat(False))
             return
         if self.outputs is not None:
             self.outputs.write(batch, chain.observer)
-        if self.merged is not None:
+        self._deliver(batch, chain)
+
+    def _deliver(self, batch: Batch, chain: FollowChain) -> None:
+        """Hands a batch that has passed `chain` to the merged events and to the observers."""
+        self.reached = chain
+        if self.document:  # only what it did not contain before
+            new, batch_of_new = self.delivered.new_in(batch)
+            if self.merged is not None:
+                self.merged.write(batch, chain.observer, new, self.inputs[0].told.encode())
+            batch = batch_of_new
+        elif self.merged is not None:
             self.merged.write(batch, chain.observer)
         for observe in self.makes.observers:
             observe(self, batch)
@@ -310,11 +325,20 @@ class Followed:
             outputs.restart()
         chain = self.chain
         if chain is not None:
+            if self.document:
+                self._find_parents(chain.provider)
             self.start(chain.provider, chain.dialect)
         else:
             self.detector, self.strange, self.given_up = Detector(self.makes.only), False, False
         self.seen.drop()
         self.dirty = self.unsettled = True
+
+    def _find_parents(self, provider: Provider) -> None:
+        """Which call started a sub-agent may be found in the documents only now."""
+        contexts = {c.path: c.context for c in companions_of(provider, self.main, folder=LocalFolder())}
+        for one in self.inputs[1:]:
+            if one.path in contexts:
+                one.context = _told(one.path, contexts[one.path])
 
     # --- rest
 
@@ -326,7 +350,7 @@ class Followed:
                 return
         chain = self.chain
         assert chain is not None
-        if self.outputs is None:
+        if self.outputs is None and not self.document:
             return
         unfinished: list[Batch] = []
         for one in self.inputs:
@@ -334,6 +358,11 @@ class Followed:
             if last is not None:
                 unfinished.append(last)
         batches, after = chain.flushed(unfinished)
+        if self.document:  # it has no line that is final before its end
+            for batch in batches[: len(unfinished)]:
+                self._deliver(batch, after)
+        if self.outputs is None:
+            return
         verdicts = [case.result() for case in after.cases]
         self.outputs.settle(batches, after.observer, after.pair.left, verdicts)
         self.dirty = True
@@ -350,6 +379,7 @@ class Followed:
         last, probe = self._rest(self.inputs[0]), self.detector.fork()
         if last is not None:
             probe.push(last)
+            self.printed = last.document
         if not probe.seen_records:
             return False
         try:

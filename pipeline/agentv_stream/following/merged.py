@@ -1,11 +1,12 @@
 """One stream of the events of many sessions, as JSON lines; each at least once, with a stable id.
 
 A session's events wait until its id is known, because event ids depend on it, but for at most 64 records; a log without
-an id then gets the hash of its first record.
+an id then gets the hash of its first record, a document (whose only record changes) that of its path.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
+from itertools import repeat
 
 from msgspec import Struct
 
@@ -30,7 +31,7 @@ class MergedEvents:
     def __init__(self, emit: Callable[[bytes], None]) -> None:
         self._emit = emit
         self._lines: EventLines | None = None
-        self._held: list[AnyEvent] = []
+        self._held: list[tuple[AnyEvent, bool]] = []
         self._first = ""
 
     @property
@@ -38,25 +39,23 @@ class MergedEvents:
         """Whether everything received has been emitted."""
         return not self._held
 
-    def write(self, batch: Batch, observer: Observer) -> None:
-        """Takes a batch that has passed all stages. Raises: OSError when nobody takes the lines."""
+    def write(
+        self, batch: Batch, observer: Observer, new: Iterable[bool] = repeat(True), identity: bytes | None = None
+    ) -> None:
+        """Takes a batch that has passed all stages. An event that is not `new` is not emitted, but later ones know it.
+        `identity` takes the place of the first record.
+
+        Raises: OSError when nobody takes the lines.
+        """
         if not self._first and batch.records:
-            self._first = blake2b(batch.records[0].data, digest_size=16).hexdigest()
-        self._held += batch.events
+            self._first = blake2b(identity or batch.records[0].data, digest_size=16).hexdigest()
+        self._held += zip(batch.events, new, strict=False)
         facts = observer.facts
         if self._lines is None:
             if facts.session_id is None and facts.records < PATIENCE:
                 return
             self._lines = EventLines(facts.session_id or self._first)
         self.release()
-
-    def pass_over(self, batch: Batch, observer: Observer) -> None:
-        """Takes a batch without emitting it, so that later events know their parents."""
-        if self._lines is None and observer.facts.session_id is not None:
-            self._lines = EventLines(observer.facts.session_id)
-        if self._lines is not None:
-            for event in batch.events:
-                self._lines.value(event)
 
     def release(self, at_end: bool = False) -> None:
         """Emits waiting events; with `at_end` even if the session's id is still unknown."""
@@ -65,8 +64,14 @@ class MergedEvents:
                 return
             self._lines = EventLines(self._first)
         if self._held:
-            lines = self._lines
-            self._emit(b"".join([lines.line(event) for event in self._held]))
+            lines: list[bytes] = []
+            for event, new in self._held:
+                if new:
+                    lines.append(self._lines.line(event))
+                else:
+                    self._lines.value(event)
+            if lines:
+                self._emit(b"".join(lines))
             self._held = []
 
     def snapshot(self) -> MergedState | None:

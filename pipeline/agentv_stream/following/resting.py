@@ -76,6 +76,8 @@ class Resting:
                 if self._hot.get(session.number) is not session:
                     return
                 session.settle()
+            if undecided and session.chain is not None:
+                self._register.native(session)
             if session.merged is not None and session.chain is not None:
                 session.merged.release(at_end=True)
         except BrokenPipeError:

@@ -45,10 +45,7 @@ class Rotation:
         if change == "touched":
             session.dirty = True
         elif change == "partial-changed":
-            dropped = one.file.drop_partial()
-            if one.file.reader.row:
-                self._say("unfinished line was rewritten", path=one.path, bytes=dropped)
-            session.dirty = session.unsettled = True
+            self._other_partial(session, one)
         elif change == "gone":
             self.gone(session, one)
         elif change == "replaced":
@@ -66,12 +63,25 @@ class Rotation:
 
     # --- other content at the same path
 
+    def _other_partial(self, session: Followed, one: Input) -> None:
+        if session.document:
+            self._begin_again(session, one)
+            return
+        dropped = one.file.drop_partial()
+        if one.file.reader.row:
+            self._say("unfinished line was rewritten", path=one.path, bytes=dropped)
+        session.dirty = session.unsettled = True
+
+    def _begin_again(self, session: Followed, one: Input) -> None:
+        one.mute_until = 0  # it was an offset in the earlier contents
+        session.begin_again()
+        one.file.look()  # else it would not be noticed if another file takes its place while it is read
+
     def _other_content(self, session: Followed, one: Input, change: str) -> bool:
         """As `handle`; the position in what was read means nothing in what is at the path now."""
         if session.chain is None or session.document or session.strange:
             self._say(f"{change}; read again from its beginning", path=one.path)
-            one.mute_until = 0  # it was an offset in the earlier contents
-            session.begin_again()
+            self._begin_again(session, one)
             return True
         head = first_bytes(one.path, FIRST_LINE)
         if b"\n" not in head and len(head) < FIRST_LINE:

@@ -56,7 +56,7 @@ def _row(session: Followed) -> SessionRow:
     whole_document = session.document
     for one in session.inputs:
         state = "gone" if one.gone and one.state == "live" else one.state
-        state = "other" if session.strange else "document" if whole_document else state
+        state = "other" if session.strange else "document" if whole_document and state == "live" else state
         read, mark = one.file.signature_read(), one.file.mark()
         repeated = one.repeated
         row.inputs.append(
@@ -88,7 +88,8 @@ def restore(session: Followed, row: SessionRow) -> None:
         mark = kept.mark if row.state is not None else None
         file = session.log(kept.path, mark)
         gone = kept.state == "gone"
-        state = "live" if gone else kept.state
+        state = "live" if kept.state in ("gone", "document") else kept.state
+        session.printed = session.printed or kept.state == "document"
         one = Input(file, kept.context, state, kept.generation, Repeated(None, kept.skipped, kept.repeating), gone)
         file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
         session.inputs.append(one)

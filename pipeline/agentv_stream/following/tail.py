@@ -54,10 +54,7 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
             tasks.start_soon(watch, follower, running, wake, say, over)
         try:
             await rounds(follower, running, stop, wake)
-            await anyio.to_thread.run_sync(follower.settle_all)
-            while running.once and follower.backlog:  # settling may have found sub-agents of a document
-                await anyio.to_thread.run_sync(follower.round, False)
-                await anyio.to_thread.run_sync(follower.settle_all)
+            await anyio.to_thread.run_sync(follower.finish, running.once)
         except BrokenPipeError:
             running.broken_pipe = True
             if running.output is not None and running.output.given_up:

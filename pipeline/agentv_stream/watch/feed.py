@@ -39,6 +39,10 @@ class Feed:
                     del self.views[number]
         return read
 
+    def finish(self) -> None:
+        """All is read, and there will be no other round: documents are taken as they are."""
+        self.follower.finish(True)
+
     def looks(self, now_ms: int, most: int | None = MOST_SHOWN) -> list[Look]:
         """The rows: running sessions first, then by the last event."""
         with self._lock:
@@ -56,11 +60,13 @@ class Feed:
         self.follower.close()
 
     def _observe(self, session: Followed, batch: Batch) -> None:
-        chain = session.chain
-        assert chain is not None  # else there are no events yet
+        chain = session.reached
+        assert chain is not None  # the batch has passed it
         with self._lock:
             view = self.views.get(session.number)
-            if view is None or view.chain is not chain:
+            if view is not None and session.document:
+                view.chain = chain  # it was read again, but the batch has only what is new
+            elif view is None or view.chain is not chain:
                 view = self.views[session.number] = SessionView(session, chain)
             # For a log without times: the file's time, not that of reading it.
             view.observe(batch, stand_in_start(session.main, time.time_ns() // 1_000_000))

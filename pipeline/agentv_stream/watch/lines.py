@@ -22,6 +22,8 @@ def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str
         if feed.troubles != troubles:
             troubles = feed.troubles
             say(troubles)
+        if once and not read:
+            feed.finish()
         if not read if once else time.monotonic() >= due:
             due = time.monotonic() + LOOK_SECONDS
             now = time.time_ns() // 1_000_000

@@ -59,7 +59,7 @@ class EventLines:
         stream = source.stream
         parent = self.tips.parents.get(stream)
         self.tips.parents[stream] = own
-        content = _content(event)
+        content = content_of(event)
         if isinstance(event, ToolCall):
             remember(self.tips.calls, call_key(event), own, MOST_OPEN)
         elif isinstance(event, ToolResult):
@@ -99,7 +99,8 @@ _NAMES = {**PAYLOADS, "input_json": "arguments"}  # as in agtrace
 _LEFT_OUT = frozenset(("source", "part", "type", "call", "delta", "partial"))
 
 
-def _content(event: AnyEvent) -> dict[str, Any]:
+def content_of(event: AnyEvent) -> dict[str, Any]:
+    """What an event says, without where and when; payloads are `Raw`."""
     content: dict[str, Any] = {}
     for name in event.__struct_fields__:
         if name in _LEFT_OUT:

@@ -1,0 +1,48 @@
+"""Which events and messages of a document were delivered: it is read as a whole again whenever it was rewritten."""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from itertools import compress
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import AnyEvent
+from agentv_stages.message import Message
+from agentv_stages.sinks.event_lines import content_of
+from agentv_stream.following.cursors import HASH_BYTES
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Delivered:
+    """What was delivered, as hashes. They are not in the cursors: after a restart a changed document comes whole."""
+
+    def __init__(self) -> None:
+        self._hashes: set[bytes] = set()
+
+    def new_in(self, batch: Batch) -> tuple[list[bool], Batch]:
+        """Which events of a batch were not delivered before, and the batch without the others; remembers them."""
+        new = [self._is_new(_event(event)) for event in batch.events]
+        messages = [message for message in batch.messages if self._is_new(_message(message))]
+        return new, replace(batch, events=list(compress(batch.events, new)), messages=messages)
+
+    def _is_new(self, parts: Iterable[Any]) -> bool:
+        own = blake2b(_encode(parts), digest_size=HASH_BYTES).digest()
+        if own in self._hashes:
+            return False
+        self._hashes.add(own)
+        return True
+
+
+def _event(event: AnyEvent) -> tuple[Any, ...]:
+    """What makes an event the same one in another version of the document: not its offset and length."""
+    source = event.source
+    return type(event).__name__, source.stream, source.base_id or source.row, event.part, content_of(event)
+
+
+def _message(message: Message) -> tuple[Any, ...]:
+    calls = [(paired.call.call_id, paired.result and content_of(paired.result)) for paired in message.calls]
+    return message.index, message.message_id, message.content, message.thinking, calls

@@ -1,0 +1,140 @@
+"""Logs that are one JSON document, rewritten as a whole: what is new in them is delivered once, as of growing logs."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agentv_stages.event import AssistantText, ToolResult
+from agentv_stream import follow, summarize
+from agentv_stream.discovery.places import find_roots
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.watch.feed import Feed
+from agentv_stream.watch.lines import line_of
+from agentv_stream.watch.model import Look
+from support.decoding import FIXTURES
+from support.following import Desk, catch_up
+from support.schemas import fits
+
+RUN = json.loads((FIXTURES / "mini-swe-agent" / "run.traj.json").read_bytes())
+STEPS = (3, 4, 9, len(RUN["messages"]))
+
+
+def write(path: Path, messages: int, indent: int | None, end: str = "") -> None:
+    path.parent.mkdir(exist_ok=True)
+    text = json.dumps({**RUN, "messages": RUN["messages"][:messages]}, indent=indent) + end
+    path.with_suffix(".tmp").write_text(text)
+    path.with_suffix(".tmp").rename(path)
+
+
+def emitted(desk: Desk) -> list[dict[str, Any]]:
+    return [json.loads(line) for data in desk.emitted for line in data.splitlines()]
+
+
+def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What events say, but for what is said of the whole document, and for ids, which depend on its path."""
+    parts = [event["content"] for event in events if event["type"] not in ("session_info", "session_end")]
+    return [{name: value for name, value in part.items() if name != "tool_call_id"} for part in parts]
+
+
+FORMS = pytest.mark.parametrize(("indent", "end"), [(2, ""), (2, "\n"), (None, ""), (None, "\n")])
+
+
+@FORMS
+def test_what_is_new_is_emitted_once(tmp_path: Path, indent: int | None, end: str) -> None:
+    whole, desk = Desk(tmp_path / "whole"), Desk(tmp_path / "grown")
+    write(whole.logs / "run.traj.json", STEPS[-1], indent, end)
+    whole.catch_up()
+    follower = desk.follower()
+    for messages in STEPS:
+        before = len(emitted(desk))
+        write(desk.logs / "run.traj.json", messages, indent, end)
+        catch_up(follower)
+        follower.finish(True)
+        assert len(emitted(desk)) > before
+    follower.close()
+    desk.close()
+    got = emitted(desk)
+    assert told(got) == told(emitted(whole))
+    ends = {event["id"] for event in got if event["type"] == "session_end"}  # what it says has changed
+    assert {own for own, times in desk.event_ids().items() if times > 1} <= ends
+    assert len({event["session_id"] for event in got}) == 1  # its log has no id: that of its path
+    calls = {event["id"] for event in got if event["type"] == "tool_call"}
+    assert calls == {event["content"]["tool_call_id"] for event in got if event["type"] == "tool_result"}
+    known: set[str | None] = {None}
+    for event in got:
+        assert event["parent_id"] in known
+        known.add(event["id"])
+
+
+def test_after_a_restart_only_a_document_that_has_changed_comes_again(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    log = desk.logs / "run.traj.json"
+    write(log, 9, 2)
+    desk.catch_up()
+    first = desk.event_ids()
+    desk.catch_up()
+    assert desk.event_ids() == first
+    write(log, STEPS[-1], 2)
+    desk.catch_up()
+    again = desk.event_ids()
+    assert set(first) < set(again)
+    assert {again[own] for own in first} <= {1, 2}
+    (rows,) = desk.transcripts().values()
+    whole = Desk(tmp_path / "whole")
+    write(whole.logs / "run.traj.json", STEPS[-1], 2)
+    whole.catch_up()
+    (wanted,) = whole.transcripts().values()
+    assert [row["content"] for row in rows] == [row["content"] for row in wanted]  # its transcript had vanished
+
+
+@FORMS
+def test_messages_and_statistics_from_python(tmp_path: Path, indent: int | None, end: str) -> None:
+    log = tmp_path / "logs" / "run.traj.json"
+    write(log, 3, indent, end)
+    texts, results = list[str](), list[str]()
+
+    async def main() -> None:
+        steps = iter(STEPS[1:])
+        async with follow(log.parent) as stream:
+            async for session, batch in stream.batches():
+                texts.extend(e.text for e in batch.events if isinstance(e, AssistantText))
+                results.extend(e.call_id for e in batch.events if isinstance(e, ToolResult))
+                more = next(steps, None)
+                if more is None:
+                    assert session.result().tool_use_summary == summarize(log).tool_use_summary
+                    return
+                write(log, more, indent, end)
+
+    anyio.run(main)
+    assert len(results) == len(set(results)) == summarize(log).tool_use_summary["total_tool_calls"]
+    assert len(texts) == len(set(texts)) > 3
+
+
+def look_when(feed: Feed, calls: int) -> Look:
+    """The row once it counts so many calls: how soon a document is read again depends on what that costs."""
+    while True:
+        feed.round()
+        looks = feed.looks(0)
+        if looks and looks[0].calls >= calls:
+            return looks[0]
+        time.sleep(0.01)
+
+
+@FORMS
+def test_the_live_view_shows_them(tmp_path: Path, indent: int | None, end: str) -> None:
+    log = tmp_path / "run.traj.json"
+    feed = Feed(Plan(find_roots([str(tmp_path)]), settle_seconds=0.0))
+    for messages in STEPS:
+        write(log, messages, indent, end)
+        summary = summarize(log).tool_use_summary
+        look = look_when(feed, summary["total_tool_calls"])
+        fits("watch", {"time": "2026-01-01T00:00:00.000Z", **line_of(look)})
+        assert (look.turn, look.calls) == (summary["turns"], summary["total_tool_calls"])
+        shown = feed.events(look.key, 0)
+        assert shown is not None
+        assert len([line for line in shown[2] if "helpful assistant" in line]) == 1  # nothing is shown twice
+    feed.close()
