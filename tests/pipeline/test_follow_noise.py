@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from agentv_stages.detect import MOST_NOISE
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
@@ -71,4 +73,45 @@ def test_files_that_are_no_logs_are_not_counted_as_sessions(tmp_path: Path) -> N
         assert follower.sessions_known == 1
         follower.settle_all()
         follower.close()
+    desk.close()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_log_that_was_none_yet_when_it_rested_is_followed_to_its_end(tmp_path: Path, restart: bool) -> None:
+    desk = Desk(tmp_path)
+    log = desk.logs / "aaaa-1.jsonl"
+    log.write_bytes(FOREIGN)
+    follower = desk.follower()
+    catch_up(follower)
+    follower.settle_all()
+    if restart:
+        follower.close()
+        follower = desk.follower()
+    records = claude_records("aaaa-1", 50)
+    for number, record in enumerate(records):
+        with log.open("ab") as file:  # 4 MiB is the most of a document that is no log
+            file.write(record + b" " * 200_000 + b"\n" * (number < len(records) - 1))
+        if number % 20 == 0:
+            catch_up(follower)
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    (rows,) = desk.transcripts().values()
+    assert log.stat().st_size > 20_000_000
+    assert len(rows) == 51
+    assert rows[-1]["tool_calls"][0]["status"] == "ok"  # the last line has no end
+
+
+def test_a_large_document_that_is_no_log_is_not_read_at_each_change(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    log = desk.logs / "other.json"
+    log.write_bytes(b"{}")
+    follower = desk.follower()
+    catch_up(follower)
+    follower.settle_all()
+    log.write_bytes(b'{"a": "' + b"x" * 5_000_000 + b'"}')
+    catch_up(follower)
+    assert follower.counts.bytes == 2
+    follower.close()
     desk.close()

@@ -21,6 +21,8 @@ from agentv_stream.following.scan import Scan
 from agentv_stream.following.stored import MUTE_ALL, is_stored
 from agentv_stream.outputs.naming import TRANSCRIPT
 
+MOST_STRANGE = 4 * 1024 * 1024  # bytes of a document of unknown kind, which would be read as a whole at each change
+
 
 class Finding:
     """Examines all files, or one. `listing` progresses between rounds; a scan uses it.
@@ -61,6 +63,8 @@ class Finding:
             self._newcomers.known.index()
         # Most agents' file names contain the time: so parents come before the sub-agents that they start.
         new.sort(key=_oldest_first if self._began or self._taken else _parents_first)
+        children = self._newcomers.children_among(new)
+        new.sort(key=lambda one: one.path in children)
         for one in new:  # renamed files first, before those that took their places
             self._newcomers.renamed(one)
         for n, one in enumerate(new):
@@ -108,9 +112,11 @@ class Finding:
         return 0
 
     def _near(self, path: str) -> list[Followed]:
-        """Sessions that may own a new sub-agent's file: active ones in its folder, and those that its folders name."""
+        """Sessions that may own a new sub-agent's file: active ones in its folder and the one above, and those that its
+        folders name."""
         folder = path.rpartition("/")[0]
-        near = [s for s in self._hot.values() if s.main.rpartition("/")[0] == folder]
+        folders = (folder, folder.rpartition("/")[0])
+        near = [s for s in self._hot.values() if s.main.rpartition("/")[0] in folders]
         while folder.count("/") > 1:
             entry = self._entries.get(folder + ".jsonl")
             session = self._register.wake(entry.number) if entry is not None and entry.number else None
@@ -208,7 +214,7 @@ class Finding:
                 del self._entries[path]  # its records may say more by now; the next scan finds it as new
                 return 0
             entry.signature = signature
-            if entry.number and signature.size < 4 * 1024 * 1024:
+            if entry.number and not (path.endswith(".json") and signature.size > MOST_STRANGE):
                 return entry.number
             return 0
         return entry.number

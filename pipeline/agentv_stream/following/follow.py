@@ -121,6 +121,7 @@ class Follower:
                 todo.pop(number, None)
         for number in todo:
             self._advance(number)
+        self._look_beside_all()
         self._resting.rest()
         if scan:
             self._forgetting.look(self._finding.missing)
@@ -130,12 +131,14 @@ class Follower:
         return self.counts.bytes > before
 
     def finish(self, all_read: bool) -> None:
-        """Puts everything to rest, at the end; with `all_read` also reads what that has found: sub-agents of documents.
+        """Puts everything to rest, at the end; with `all_read` also looks for companions, and reads what it found.
 
         Raises: as `round`.
         """
+        if all_read:
+            self._look_beside_all(at_once=True)
         self.settle_all()
-        while all_read and self.backlog:
+        while all_read and self.backlog:  # also companions of a document, which is known only now
             self.round(False)
             self.settle_all()
 
@@ -180,14 +183,26 @@ class Follower:
             times = self._register.times[number]
             now = self.clock()
             self.last_growth = times.grown_at = now
+            times.unlooked = True
             for one in session.inputs:
                 self.warm[one.path] = now
-            if now >= times.companions_at:
-                added = self._finding.companions(session)
-                took = self.clock() - now
-                times.companions_at = now + max(2.0, took * SHARE)
-                if added:
-                    self._advance(number)  # other files there may be copies of these
+            self._look_beside(session)
+
+    def _look_beside(self, session: Followed, at_once: bool = False) -> None:
+        """Looks for new companions of a session that has grown, if it is time to, or `at_once`."""
+        times, now = self._register.times[session.number], self.clock()
+        if not times.unlooked or (now < times.companions_at and not at_once):
+            return
+        times.unlooked = False
+        added = self._finding.companions(session)
+        times.companions_at = now + max(2.0, (self.clock() - now) * SHARE)
+        if added:
+            self._advance(session.number)  # other files there may be copies of these
+
+    def _look_beside_all(self, at_once: bool = False) -> None:
+        for session in list(self.hot.values()):
+            if session.number in self.hot and not self._register.blocked(session.number):  # it may be part of another
+                self._look_beside(session, at_once)
 
     def _read(self, session: Followed) -> bool:
         """Reads every file of the session, as far as the budget allows."""

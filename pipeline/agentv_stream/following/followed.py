@@ -40,6 +40,7 @@ class Input:
     repeated: Repeated = field(default_factory=Repeated)
     gone: bool = False  # the file no longer exists
     mute_until: int = 0  # records before this offset are processed but not emitted
+    told_until: int = 0  # they go into the outputs, but were delivered when the file was read before
 
     @property
     def path(self) -> str:
@@ -93,7 +94,8 @@ class Followed:
         self.unsettled = False  # something happened since the last settle
         self.printed = False  # it is one document on several lines
         self.saved = False  # it has a row in the cursors
-        self.reached: FollowChain | None = None  # the chain that what was delivered last has passed
+        self.reached: FollowChain | None = None  # the chain that what was read last has passed
+        self.tellings = 0  # times that everything is delivered again
         self.delivered = Delivered()
         self.active_ms = 0
         self.seen = Seen(lambda: makes.seen(number) if self.saved else {})
@@ -178,6 +180,20 @@ class Followed:
         self.begin_again()
         return True
 
+    def parents_since(self) -> bool:
+        """Whether it is known by now which call started a sub-agent; then the outputs are made again.
+
+        Raises: SinkError.
+        """
+        if self.provider is None or self.outputs is None:
+            return False
+        if any(one.gone or one.generation or one.state != "live" for one in self.inputs):
+            return False  # not all could be read again
+        if not self._find_parents(self.provider):
+            return False
+        self.begin_again(quietly=True)
+        return True
+
     # --- reading
 
     def read(self, one: Input, now_ms: int, limit: int) -> int:
@@ -189,8 +205,8 @@ class Followed:
             return self._read_stored(one, one.file, now_ms, limit)
         total = 0
         while total < limit and not self.given_up:
-            muted = one.mute_until - one.file.position
-            data = one.file.read(min(CHUNK_BYTES, muted) if muted > 0 else CHUNK_BYTES)
+            stops = [end - one.file.position for end in (one.mute_until, one.told_until) if end > one.file.position]
+            data = one.file.read(min([CHUNK_BYTES, *stops]))
             if not data:
                 break
             if one.generation and not one.file.position:
@@ -277,6 +293,11 @@ class Followed:
             return
         if self.outputs is not None:
             self.outputs.write(batch, chain.observer)
+        if one is not None and batch.end <= one.told_until:
+            self.reached = chain
+            if self.merged is not None:
+                self.merged.write(batch, chain.observer, repeat(False))
+            return
         self._deliver(batch, chain)
 
     def _deliver(self, batch: Batch, chain: FollowChain) -> None:
@@ -311,34 +332,40 @@ class Followed:
         one.generation += 1
         self.dirty = True
 
-    def begin_again(self) -> None:
-        """Restarts everything: a document was rewritten, or an output lost committed bytes.
+    def begin_again(self, quietly: bool = False) -> None:
+        """Restarts everything: a document was rewritten, or an output lost committed bytes. `quietly`: only the outputs
+        are made again, nothing is delivered twice.
 
         Raises: SinkError.
         """
         for one in self.inputs:
+            one.told_until = max(one.told_until, one.file.reader.offset) if quietly else 0
             self.makes.files.close(one.file)
             one.file = self.log(one.path)
             one.repeated = Repeated()
+        if not quietly and not self.document:
+            self.tellings += 1
         outputs, self.merged = self.outputs, self.makes.merged()  # the first event again has no parent
         if outputs is not None:
             outputs.restart()
         chain = self.chain
         if chain is not None:
-            if self.document:
-                self._find_parents(chain.provider)
+            self._find_parents(chain.provider)
             self.start(chain.provider, chain.dialect)
         else:
             self.detector, self.strange, self.given_up = Detector(self.makes.only), False, False
         self.seen.drop()
         self.dirty = self.unsettled = True
 
-    def _find_parents(self, provider: Provider) -> None:
-        """Which call started a sub-agent may be found in the documents only now."""
+    def _find_parents(self, provider: Provider) -> bool:
+        """Looks which calls started the sub-agents, if that is not known; returns whether some were found."""
+        orphans = [one for one in self.inputs if one.context.stream != MAIN and one.context.parent_call is None]
+        if not orphans:
+            return False
         contexts = {c.path: c.context for c in companions_of(provider, self.main, folder=LocalFolder())}
-        for one in self.inputs[1:]:
-            if one.path in contexts:
-                one.context = _told(one.path, contexts[one.path])
+        for one in orphans:
+            one.context = _told(one.path, contexts.get(one.path, one.context))
+        return any(one.context.parent_call is not None for one in orphans)
 
     # --- rest
 

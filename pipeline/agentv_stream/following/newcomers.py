@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from agentv_stream.discovery.header import read_header
+from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.folder import companions_of
@@ -28,6 +28,25 @@ class Newcomers:
         self._say, self._entries, self._files = register.say, register.entries, register.files
         self._rotation = rotation
         self.known = rotation.known
+        self._headers: dict[str, Header | None] = {}  # of new files that were compared with each other
+
+    def children_among(self, new: list[Found]) -> set[str]:
+        """Those of some new files that belong to others of them, by what their headers and folders say. Opened after
+        these, they are never taken for sessions of their own. Raises: nothing."""
+        self._headers = {}
+        if len(new) < 2:
+            return set()
+        for one in new:
+            with suppress(OSError):
+                self._headers[one.path] = read_header(one.path, one.root.provider)
+        known = {path: header for path, header in self._headers.items() if header is not None}
+        ids = {header.session_id for header in known.values()} - {None}
+        folders = {(header.dialect, path.rpartition("/")[0]) for path, header in known.items()}
+        return {
+            path
+            for path, header in known.items()
+            if header.parent in ids or (header.dialect, path.rpartition("/")[0].rpartition("/")[0]) in folders
+        }
 
     def renamed(self, found: Found) -> bool:
         """Whether a new file was followed under another name; it then is again. Raises: nothing."""
@@ -59,7 +78,7 @@ class Newcomers:
         `later` if that session is blocked and has not been read yet.
         """
         try:
-            header = read_header(found.path, found.root.provider)
+            header = self._headers.pop(found.path, None) or read_header(found.path, found.root.provider)
         except OSError:
             return "no"
         number: int | None = None

@@ -44,6 +44,7 @@ class Times:
 
     grown_at: float = 0.0
     companions_at: float = 0.0
+    unlooked: bool = False  # it has grown since its companions were looked for
     commit_at: float = 0.0
     settle_at: float = 0.0
 
@@ -249,6 +250,11 @@ class Register:
     def native(self, session: Followed) -> None:
         """Registers the session's own id, once it is known: further parts are recognised by it."""
         dialect = session.dialect
+        if dialect is not None:
+            for one in session.inputs:
+                entry = self.entries.get(one.path)
+                if entry is not None and entry.kind == "ignored":  # it was no log yet when it rested
+                    entry.kind = "input"
         if self.fresh and dialect is not None and session.number in self.fresh:
             self.fresh.discard(session.number)
             self.say("a session begins", dialect=dialect.name, path=session.main)

@@ -66,7 +66,7 @@ class Resting:
         begun = self._clock()
         undecided = session.chain is None
         try:
-            if session.forked_since(LocalFolder()):
+            if session.forked_since(LocalFolder()) or session.parents_since():
                 self._advance(session.number)
                 if self._hot.get(session.number) is not session:
                     return

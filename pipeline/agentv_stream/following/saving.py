@@ -20,7 +20,9 @@ def committable(session: Followed) -> bool:
         return True
     if session.chain is None or (session.merged is not None and not session.merged.ready):
         return False
-    if any(one.file.position < one.mute_until or one.file.reader.spilling for one in session.inputs):
+    if any(one.file.position < max(one.mute_until, one.told_until) for one in session.inputs):
+        return False
+    if any(one.file.reader.spilling for one in session.inputs):
         return False  # a record over the cap is read and counted again from its beginning
     return session.outputs is None or session.outputs.ready or session.outputs.settled
 
@@ -88,7 +90,7 @@ def restore(session: Followed, row: SessionRow) -> None:
         mark = kept.mark if row.state is not None else None
         file = session.log(kept.path, mark)
         gone = kept.state == "gone"
-        state = "live" if kept.state in ("gone", "document") else kept.state
+        state = "live" if kept.state in ("gone", "document", "other") else kept.state
         session.printed = session.printed or kept.state == "document"
         one = Input(file, kept.context, state, kept.generation, Repeated(None, kept.skipped, kept.repeating), gone)
         file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)

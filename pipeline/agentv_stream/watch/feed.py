@@ -64,10 +64,9 @@ class Feed:
         assert chain is not None  # the batch has passed it
         with self._lock:
             view = self.views.get(session.number)
-            if view is not None and session.document:
-                view.chain = chain  # it was read again, but the batch has only what is new
-            elif view is None or view.chain is not chain:
-                view = self.views[session.number] = SessionView(session, chain)
+            if view is None or view.telling != session.tellings:
+                view = self.views[session.number] = SessionView(session, chain, session.tellings)
+            view.chain = chain
             # For a log without times: the file's time, not that of reading it.
             view.observe(batch, stand_in_start(session.main, time.time_ns() // 1_000_000))
 

@@ -70,13 +70,15 @@ class Look(Known):
 
 @dataclass
 class SessionView:
-    """Collects what happens in one session. A log that is read again begins a new one: nothing counts twice.
+    """Collects what happens in one session. If everything is told again (`telling`) a new one begins: nothing counts
+    twice.
 
     Other threads than the one that reads may only see it between two batches.
     """
 
     session: Followed
     chain: FollowChain
+    telling: int
     known: Known = field(init=False)  # from the first batch on
     open: dict[str, Open] = field(default_factory=dict[str, Open])
     last_tool: str = ""
