@@ -86,6 +86,66 @@ def test_logs_from_everywhere_are_told(name: str) -> None:
         assert (path.name, detected(read(path))[1].name in WILD[name]) == (path.name, True)
 
 
+def decided(data: bytes, size: int) -> str:
+    """The dialect of a log whose records arrive `size` at a time."""
+    reader, detector = LineReader(), Detector()
+    for batch in (*reader.push(Chunk(data)), *reader.flush()):
+        for start in range(0, len(batch.records), size):
+            part = Batch("log", records=batch.records[start : start + size], document=batch.document)
+            if detector.push(part):
+                assert detector.dialect is not None
+                return detector.dialect.name
+    return detector.finish()[1].name
+
+
+def one_by_one(data: bytes) -> set[str]:
+    return {decided(data, size) for size in (1, 2, 3, 1000)}
+
+
+@pytest.mark.parametrize(("name", "dialect"), sorted(EXPECTED.items()))
+def test_it_does_not_matter_how_many_records_arrive_at_once(name: str, dialect: str) -> None:
+    assert one_by_one((FIXTURES / name).read_bytes()) == {dialect}
+
+
+@pytest.mark.parametrize("folder", ["clients", "samples", "wild"])
+def test_nor_in_the_recordings(folder: str) -> None:
+    wrong: list[tuple[str, set[str]]] = []
+    for path in sorted(corpus(folder).rglob("*.jsonl*")):
+        try:
+            found = one_by_one(read(path)[:300_000])
+        except UnknownFormat:
+            continue
+        if len(found) > 1:
+            wrong.append((str(path), found))
+    assert wrong == []
+
+
+PI_HEADER = {"type": "session", "version": 3, "id": "5a", "timestamp": "2026-03-02T10:00:00.000Z", "cwd": "/w"}
+
+
+def entry(kind: str, **members: Any) -> dict[str, Any]:
+    return {"type": kind, "id": "b0", "parentId": None, "timestamp": "2026-03-02T10:00:00.000Z", **members}
+
+
+@pytest.mark.parametrize("by", ["pi", "oh-my-pi"])
+def test_a_stream_of_pis_family_is_told_by_its_first_message(by: str) -> None:
+    prompt = {"role": "user", "content": "hello", **({"attribution": "user"} if by == "oh-my-pi" else {})}
+    head = [PI_HEADER, {"type": "agent_start"}, {"type": "turn_start"}, {"type": "message_start", "message": prompt}]
+    assert one_by_one(b"\n".join(map(msgspec.json.encode, head))) == {f"{by}-stream"}
+
+
+@pytest.mark.parametrize("by", ["pi", "openclaw"])
+def test_a_session_of_pis_family_is_told_by_what_precedes_its_first_message(by: str) -> None:
+    head = [
+        PI_HEADER,
+        entry("model_change", provider="mock", modelId="pear-2"),
+        entry("thinking_level_change", thinkingLevel="off"),
+        *([entry("custom", customType="model-snapshot", data={})] if by == "openclaw" else []),
+        entry("message", message={"role": "user", "content": "hello"}),
+    ]
+    assert one_by_one(b"\n".join(map(msgspec.json.encode, head))) == {f"{by}-session"}
+
+
 def test_detection_decides_at_the_first_certain_record() -> None:
     detector = Detector()
     first = [record for record in records(CLAUDE) if b'"init"' in record.data]

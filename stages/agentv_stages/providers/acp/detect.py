@@ -34,7 +34,9 @@ def detect(head: Head) -> float:
             best = max(best, 0.9)
         given: Any = params if method == "initialize" else result  # pyright: ignore[reportUnknownVariableType] - decoded JSON
         if isinstance(given, dict) and isinstance(given.get("protocolVersion"), int):  # pyright: ignore[reportUnknownMemberType] - decoded JSON
-            return 1.0  # in the Language Server and Model Context protocols it is a text, or missing
+            if given is result:  # in the Language Server and Model Context protocols it is a text, or missing
+                return 1.0
+            best = 0.9  # the answer says which agent it is
         if isinstance(result, dict) and ("agentCapabilities" in result or "stopReason" in result):
             best = max(best, 0.9)
     return best

@@ -1,6 +1,7 @@
 """Recognises Pi's logs by their first records.
 
-The stream and the session file begin with the same header; the record after it decides.
+The stream and the session file begin with the same header; the record after it decides. Certain only at a message: in
+those before it oh-my-pi's and OpenClaw's logs need not differ.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ ROLES = frozenset(
         *("bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary"),
     }
 )
+_LIKELY = 0.9
 _SHARED = frozenset({"message_start", "message_update", "message_end", "message", "response"})
 
 
@@ -46,11 +48,9 @@ def detect_stream(head: Head) -> float:
         elif kind in ("message_start", "message_update", "message_end") and _role(record) in ROLES:
             return 1.0
         elif kind in ("agent_start", "turn_start", "tool_execution_start", "tool_execution_end") and len(record) <= 8:
-            if header:
-                return 1.0
-            sure = max(sure, 0.6)
+            sure = max(sure, _LIKELY if header else 0.6)
         elif kind in TYPES and kind not in _SHARED and header:
-            return 1.0
+            sure = _LIKELY
     return max(sure, 0.5) if header and len(head) == 1 else sure
 
 
@@ -66,10 +66,10 @@ def detect_session(head: Head) -> float:
         elif kind in ENTRIES and isinstance(record.get("timestamp"), str):
             if kind == "message" and _role(record) not in ROLES:
                 continue
-            if header:
+            if header and kind == "message":
                 return 1.0
-            if "parentId" in record and isinstance(record.get("id"), str):
-                sure = 0.9
+            if header or ("parentId" in record and isinstance(record.get("id"), str)):
+                sure = _LIKELY
     return max(sure, 0.6) if header and len(head) == 1 else sure
 
 
