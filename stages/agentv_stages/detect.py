@@ -81,6 +81,7 @@ class Detector:
         self.held: list[Batch] = []
         self.provider: Provider | None = None
         self.dialect: Dialect | None = None
+        self.sure = True  # more records would not change the decision
         self._head: list[Mapping[str, Any]] = []
         self._records = 0
         self._noise = 0
@@ -169,6 +170,7 @@ class Detector:
                 hint = "" if head else SEVERAL_LINES
                 raise UnknownFormat(describe(self._first, hint), tried, foreign_agent(head), looks)
             self._decide(found)
+            self.sure = found[0][0] >= CERTAIN
         assert self.provider is not None and self.dialect is not None
         return self.provider, self.dialect
 

@@ -161,13 +161,23 @@ class FollowOutputs:
         self.state, self.provisional = None, False
 
     def settle(
-        self, batches: list[Batch], observer: Observer, left: list[str], verdicts: Sequence[CaseResult] = ()
+        self,
+        batches: list[Batch],
+        observer: Observer,
+        left: list[str],
+        verdicts: Sequence[CaseResult] = (),
+        provisional: bool = False,
     ) -> Outputs | None:
-        """Writes what would follow if the input ended now, the totals and the result. Raises: SinkError."""
+        """Writes what would follow if the input ended now, the totals and the result. `provisional`: if the session
+        continues, its place may be another one.
+
+        Raises: SinkError.
+        """
         self.go_on()
         if self.state is None:
             self.provisional = True
             self._open(observer)
+        self.provisional = self.provisional or provisional
         state = self.state
         assert state is not None
         rows_before, summary = self._rows.rows, self._summary

@@ -88,6 +88,8 @@ class Followed:
         self.outputs = makes.outputs(self)
         self.merged = makes.merged()
         self.detector: Detector | None = Detector(makes.only)
+        self.undecided: Detector | None = None  # as long as the dialect was only decided because the log rests
+        self.guessed: Dialect | None = None  # what it was taken for when it rested, while it is detected again
         self.strange = False
         self.given_up = False  # too much was seen without recognising it: no more of it is read
         self.dirty = False  # something happened since the last commit
@@ -166,6 +168,8 @@ class Followed:
             for c in companions_of(provider, part, folder=folder)
             if unpacked_name(c.path) not in known
         }
+        if found:
+            self.undecided = None  # an agent that has such files is the right one
         return [self.join(c.path) if c.context.further else self.add(c.path, c.context) for c in found.values()]
 
     def forked_since(self, folder: Folder) -> bool:
@@ -209,6 +213,7 @@ class Followed:
             data = one.file.read(min([CHUNK_BYTES, *stops]))
             if not data:
                 break
+            self._undecide()
             if one.generation and not one.file.position:
                 self._begin_generation(one)
             total += len(data)
@@ -266,10 +271,39 @@ class Followed:
         """Raises: UnknownFormat."""
         provider, dialect = detector.finish()
         assert self.detector is not None
-        held, self.detector, self.strange = self.detector.held, None, False
+        held = self.detector.held
+        if not detector.sure:
+            self.undecided, held = self.detector, [_undecoded(batch) for batch in held]
+        self.detector, self.strange = None, False
+        if self.guessed not in (None, dialect):
+            self.tellings += 1
+            for one in self.inputs:
+                one.told_until = 0
+        self.guessed = None
         self.start(provider, dialect)
         for batch in held:
             self._push(batch)
+
+    def _undecide(self) -> None:
+        """The log continues, or rests once more: if its dialect was uncertain, it may be another one by now."""
+        if self.undecided is None:
+            return
+        self.guessed = self.dialect
+        for one in self.inputs:
+            one.told_until = one.file.reader.offset
+        self.chain, self.detector, self.undecided = None, self.undecided, None
+        self._restart_outputs(quietly=True)
+
+    def _restart_outputs(self, quietly: bool = False) -> None:
+        """They are made again and, but for documents, everything is delivered again unless `quietly`.
+
+        Raises: SinkError.
+        """
+        if not quietly and not self.document:
+            self.tellings += 1
+        self.merged = self.makes.merged()  # the first event again has no parent
+        if self.outputs is not None:
+            self.outputs.restart()
 
     def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
         """Builds the chain for the dialect."""
@@ -343,16 +377,13 @@ class Followed:
             self.makes.files.close(one.file)
             one.file = self.log(one.path)
             one.repeated = Repeated()
-        if not quietly and not self.document:
-            self.tellings += 1
-        outputs, self.merged = self.outputs, self.makes.merged()  # the first event again has no parent
-        if outputs is not None:
-            outputs.restart()
+        self._restart_outputs(quietly)
         chain = self.chain
-        if chain is not None:
+        if chain is not None and self.undecided is None:
             self._find_parents(chain.provider)
             self.start(chain.provider, chain.dialect)
         else:
+            self.chain, self.undecided = None, None
             self.detector, self.strange, self.given_up = Detector(self.makes.only), False, False
         self.seen.drop()
         self.dirty = self.unsettled = True
@@ -372,6 +403,7 @@ class Followed:
     def settle(self) -> None:
         """Brings the outputs into the form of a finished session. Raises: SinkError, OSError."""
         self.unsettled = False
+        self._undecide()
         if self.chain is None:
             if not self._finish_detection():
                 return
@@ -391,7 +423,7 @@ class Followed:
         if self.outputs is None:
             return
         verdicts = [case.result() for case in after.cases]
-        self.outputs.settle(batches, after.observer, after.pair.left, verdicts)
+        self.outputs.settle(batches, after.observer, after.pair.left, verdicts, self.undecided is not None)
         self.dirty = True
 
     def _rest(self, one: Input) -> Batch | None:
@@ -426,3 +458,10 @@ def _told(path: str, context: DecodeContext) -> DecodeContext:
     if path.isascii():
         return context
     return replace(context, file=told_path(path), stream=told_path(context.stream))
+
+
+def _undecoded(batch: Batch) -> Batch:
+    """A batch with the same records, which can be decoded although they will be again."""
+    copy = Batch(batch.file, batch.arrived_ms, batch.end, batch.unterminated, batch.document)
+    copy.records, copy.faults = [*batch.records], [*batch.faults]
+    return copy

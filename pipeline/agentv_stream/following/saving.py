@@ -30,7 +30,7 @@ def committable(session: Followed) -> bool:
 def anew(session: Followed) -> bool:
     """Whether it is read from its beginning when it continues: neither state nor hashes of records are kept."""
     waits = session.outputs is not None and not session.outputs.ready
-    return session.strange or session.document or waits
+    return session.strange or session.document or session.undecided is not None or waits
 
 
 def save(session: Followed, store: CursorStore) -> None:
@@ -50,9 +50,10 @@ def saved(session: Followed) -> None:
 
 def _row(session: Followed) -> SessionRow:
     chain, outputs = session.chain, session.outputs
+    decided = chain if session.undecided is None else None
     row = SessionRow(
         session.number, session.main,
-        chain.provider.name if chain is not None else None, chain.dialect.name if chain is not None else None,
+        decided.provider.name if decided is not None else None, decided.dialect.name if decided is not None else None,
         session.native_id, not session.unsettled, 0, session.active_ms,
     )  # fmt: skip
     whole_document = session.document

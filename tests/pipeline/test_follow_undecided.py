@@ -1,0 +1,72 @@
+"""A log whose dialect is not certain when it rests: it is decided then, and again when it continues."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentv_stream.discovery.places import find_roots
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.source import FileSource
+from agentv_stream.watch.feed import Feed
+from support.consumed_and_followed import consume_into, transcripts
+from support.following import Desk, catch_up
+
+TIME = "2026-03-02T10:00:00.000Z"
+HEADER: dict[str, Any] = {"type": "session", "version": 3, "id": "5a", "timestamp": TIME, "cwd": "/w"}
+PROMPT = {"role": "user", "content": "hello", "attribution": "user"}
+ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "hi"}], "model": "pear-2", "stopReason": "stop"}
+REST: list[dict[str, Any]] = [
+    *({"type": kind} for kind in ("agent_start", "turn_start")),
+    *({"type": "message_end", "message": message} for message in (PROMPT, ANSWER)),
+    {"type": "agent_end", "messages": []},
+]
+
+
+def add(path: Path, *records: dict[str, Any]) -> None:
+    with path.open("a") as file:
+        file.write("".join(json.dumps(record) + "\n" for record in records))
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("rests", [1, 2, 3])
+def test_what_it_is_when_it_continues_counts(tmp_path: Path, rests: int, restart: bool) -> None:
+    desk = Desk(tmp_path)
+    log = desk.logs / "run.jsonl"
+    follower = desk.follower()
+    records = [HEADER, *REST]
+    for number in range(rests):
+        add(log, records[number])
+        catch_up(follower)
+        follower.finish(True)
+        assert {path.name.split("_")[1] for path in desk.out.iterdir()} == {"pi"}
+        if restart:
+            follower.close()
+            follower = desk.follower()
+    add(log, *records[rests:])
+    catch_up(follower)
+    follower.finish(True)
+    follower.close()
+    desk.close()
+    assert consume_into(FileSource(log), tmp_path / "consumed") == "oh-my-pi-stream"
+    (wanted,), (got,) = transcripts(tmp_path / "consumed").items(), transcripts(desk.out).items()
+    assert (got[0], got[1].read_bytes()) == (wanted[0], wanted[1].read_bytes())
+    assert {path.name.split("_")[1] for path in desk.out.iterdir()} == {"oh-my-pi"}
+    texts = [e["content"].get("text") for data in desk.emitted for e in map(json.loads, data.splitlines())]
+    assert (texts.count("hi"), len([text for text in texts if text and "hello" in str(text)])) == (1, 1)
+
+
+def test_one_that_stays_short_is_shown_as_what_it_probably_is(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    add(log, HEADER, REST[0])
+    feed = Feed(Plan(find_roots([str(tmp_path)]), settle_seconds=0.0))
+    feed.round()
+    feed.finish()
+    assert [look.agent for look in feed.looks(0)] == ["pi"]
+    add(log, *REST[1:])
+    while feed.round():
+        pass
+    (look,) = feed.looks(0)
+    assert (look.agent, look.turn) == ("oh-my-pi", 1)
+    feed.close()
