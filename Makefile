@@ -71,7 +71,7 @@ docs: $(VENV)/.run  ## writes the pages that are made from the code
 
 check: lint types test  ## lint, types and test
 
-soak: $(VENV)/.dev  ## the torture test in its long form; SOAK_MINUTES=30, SOAK_SEED=N to repeat a run
+soak: $(VENV)/.dev  ## the tests of following in their long form; SOAK_MINUTES=30, SOAK_SEED=N to repeat a run
 	$(BIN)/python tests/soak/torture.py --minutes $(or $(SOAK_MINUTES),30) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
 
 mutate: $(VENV)/.dev  ## mutated logs of every dialect; MUTATE_MINUTES=10, MUTATE_SEED=N to repeat a run

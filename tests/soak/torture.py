@@ -1,8 +1,9 @@
-"""The torture test in its long form: `make soak`, or `python tests/soak/torture.py [--minutes 30] [--seed N]`.
+"""The tests of following in their long form: `make soak`, or `python tests/soak/torture.py [--minutes 30] [--seed N]`.
 
 Each turn takes new seeds: three followers in this process that crash at random, or find the disk full, or read little
-in a round, while three writers each mistreat their file 600 times, and one that is killed 30 times. A turn that fails
-is told with its seed, which repeats it (`--seed N --minutes 0`), and ends the run.
+in a round, while three writers each mistreat their file 600 times, and one that is killed 30 times; then all recordings
+of AGENTV_STREAM_CORPUS, if it is set, grow while a follower stops and crashes. A turn that fails is told with its seed,
+which repeats it (`--seed N --minutes 0`), and ends the run.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-TEST = Path(__file__).parents[1] / "pipeline" / "test_torture.py"
+TESTS = [Path(__file__).parents[1] / "pipeline" / name for name in ("test_torture.py", "test_followed_growing.py")]
 SEEDS = 10  # between two turns; a turn uses fewer
 
 
@@ -37,7 +38,7 @@ def main() -> int:
 
 
 def turn(seed: int) -> bool:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(TEST)]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *map(str, TESTS)]
     more = {"AGENTV_STREAM_SEED": str(seed), "AGENTV_STREAM_SOAK": "1"}
     return subprocess.run(command, env=os.environ | more, check=False).returncode == 0
 
