@@ -12,9 +12,11 @@ from agentv_stages.event import AssistantText, ToolResult
 from agentv_stream import follow, summarize
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan
+from agentv_stream.source import FileSource
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.lines import line_of
 from agentv_stream.watch.model import Look
+from support.consumed_and_followed import consume_into, difference, transcripts
 from support.decoding import FIXTURES
 from support.following import Desk, catch_up
 from support.schemas import fits
@@ -138,3 +140,26 @@ def test_the_live_view_shows_them(tmp_path: Path, indent: int | None, end: str) 
         assert shown is not None
         assert len([line for line in shown[2] if "helpful assistant" in line]) == 1  # nothing is shown twice
     feed.close()
+
+
+def test_a_session_of_one_document_for_each_event(tmp_path: Path) -> None:
+    """OpenHands' conversations: rows go on over the files, and so no two events have one id."""
+    desk = Desk(tmp_path)
+    follower = desk.follower()
+    events = desk.logs / "c0ffee" / "events"
+    events.mkdir(parents=True)
+    records = (FIXTURES / "openhands" / "session.jsonl").read_bytes().splitlines()
+    for number, record in enumerate(records):
+        (events / f"event-{number:05}-{json.loads(record)['id']}.json").write_bytes(record)
+        catch_up(follower)
+        follower.finish(True)
+    follower.close()
+    desk.close()
+    got = emitted(desk)
+    assert {event["source"]["row"] for event in got} >= set(range(1, len(records)))
+    again = {own for own, times in desk.event_ids().items() if times > 1}
+    assert again <= {event["id"] for event in got if event["type"] in ("session", "session_end")}
+    first = next(path for path in events.iterdir() if "event-00000" in path.name)
+    assert consume_into(FileSource(first), tmp_path / "consumed") == "openhands-session"
+    (wanted,), (transcript,) = transcripts(tmp_path / "consumed").values(), transcripts(desk.out).values()
+    assert difference(wanted, transcript) == ""

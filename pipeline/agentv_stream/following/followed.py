@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 
-from agentv_stages.batch import Batch
+from agentv_stages.batch import Batch, Record
 from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.event import MAIN
 from agentv_stages.payload import told_path
@@ -229,7 +229,12 @@ class Followed:
         one.repeated.begin(self.seen.counts())
         if not one.file.reader.row:  # another file: its rows continue those of its stream
             same = [i for i in self.inputs if i.context.stream == one.context.stream]
-            one.file.reader.row = max(i.file.reader.row - i.repeated.skipped for i in same)
+            one.file.reader.row = max(self._rows(i) - i.repeated.skipped for i in same)
+
+    def _rows(self, one: Input) -> int:
+        """How many rows a file has; a document's only one is not read to its end before the file rests."""
+        whole = self.document and one.file.reader.held_bytes > 0
+        return one.file.reader.row + whole
 
     def _read_stored(self, one: Input, log: StoredLog, now_ms: int, limit: int) -> int:
         """The rows of a store that are final and new."""
@@ -411,11 +416,7 @@ class Followed:
         assert chain is not None
         if self.outputs is None and not self.document:
             return
-        unfinished: list[Batch] = []
-        for one in self.inputs:
-            last = self._rest(one) if one.state == "live" else None
-            if last is not None:
-                unfinished.append(last)
+        unfinished = self._unfinished()
         batches, after = chain.flushed(unfinished)
         if self.document:  # it has no line that is final before its end
             for batch in batches[: len(unfinished)]:
@@ -425,6 +426,22 @@ class Followed:
         verdicts = [case.result() for case in after.cases]
         self.outputs.settle(batches, after.observer, after.pair.left, verdicts, self.undecided is not None)
         self.dirty = True
+
+    def _unfinished(self) -> list[Batch]:
+        """What the files contain that is not final. The rows of further files go on where those before them end."""
+        found: list[Batch] = []
+        row = 0
+        for one in self.inputs:
+            last = self._rest(one) if one.state == "live" else None
+            if last is not None:
+                found.append(last)
+            if isinstance(one.file, StoredLog) or one.context.stream != MAIN:
+                continue
+            row = max(row, one.file.reader.row)
+            if last is not None:
+                last.records = [Record(r.data, r.offset, row + i) for i, r in enumerate(last.records)]
+                row += len(last.records)
+        return found
 
     def _rest(self, one: Input) -> Batch | None:
         """What the log contains that is not final: its unfinished last line, or rows that a store may change."""
