@@ -156,7 +156,8 @@ class Finding:
             other.inputs = [one for one in other.inputs if one.path != path]
             other.dirty = True
             return
-        self._say("belongs to another session from now on", path=path)
+        if other.chain is not None:  # else nothing of it was reported
+            self._say("belongs to another session from now on", path=path)
         if other.outputs is not None and other.outputs.state is not None:
             self._taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
             other.outputs.remove()

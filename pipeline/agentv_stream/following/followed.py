@@ -435,7 +435,7 @@ class Followed:
             last = self._rest(one) if one.state == "live" else None
             if last is not None:
                 found.append(last)
-            if isinstance(one.file, StoredLog) or one.context.stream != MAIN:
+            if isinstance(one.file, StoredLog) or not (one is self.inputs[0] or one.further):
                 continue
             row = max(row, one.file.reader.row)
             if last is not None:

@@ -1,15 +1,17 @@
 """Classifies a file not seen before: a followed log under another name, a copy, a further part of one."""
 
 import os
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from agentv_stages.providers import get_provider
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.folder import companions_of
+from agentv_stream.folder import LocalFolder, companions_of
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Input
 from agentv_stream.following.growing import GrowingFile, holds
@@ -28,11 +30,12 @@ class Newcomers:
         self._say, self._entries, self._files = register.say, register.entries, register.files
         self._rotation = rotation
         self.known = rotation.known
+        self._folder = LocalFolder()
         self._headers: dict[str, Header | None] = {}  # of new files that were compared with each other
 
     def children_among(self, new: list[Found]) -> set[str]:
-        """Those of some new files that belong to others of them, by what their headers and folders say. Opened after
-        these, they are never taken for sessions of their own. Raises: nothing."""
+        """Those of some new files that belong to others of them, as far as headers and folders say. Opened after these,
+        they are never taken for sessions of their own. Raises: nothing."""
         self._headers = {}
         if len(new) < 2:
             return set()
@@ -42,11 +45,21 @@ class Newcomers:
         known = {path: header for path, header in self._headers.items() if header is not None}
         ids = {header.session_id for header in known.values()} - {None}
         folders = {(header.dialect, path.rpartition("/")[0]) for path, header in known.items()}
-        return {
+        children = {
             path
             for path, header in known.items()
             if header.parent in ids or (header.dialect, path.rpartition("/")[0].rpartition("/")[0]) in folders
         }
+        times = Counter((header.dialect, header.session_id) for header in known.values())
+        mains: set[str] = set()
+        for path, header in known.items():
+            if header.session_id is not None and times[header.dialect, header.session_id] > 1:
+                found = companions_of(get_provider(header.provider), path, folder=self._folder)
+                beside = {companion.path for companion in found} & known.keys() - {path}
+                if beside:
+                    mains.add(path)
+                    children |= beside
+        return children - mains
 
     def renamed(self, found: Found) -> bool:
         """Whether a new file was followed under another name; it then is again. Raises: nothing."""

@@ -34,7 +34,11 @@ def session_uuid(session_id: str) -> UUID:
 def event_id(session: UUID, session_id: str, event: AnyEvent) -> UUID:
     """The id of an event; the same for every reading of the log."""
     source = event.source
-    base = source.base_id or f"{session_id}:row_{source.row}"
+    base = source.base_id
+    if not base:
+        base = f"{session_id}:row_{source.row}"
+        if source.stream != MAIN:  # its log may be another one, with rows of its own
+            base = f"{source.stream}:{base}"
     return uuid5(session, f"{base}{event.part}:{SUFFIXES[type(event)]}")
 
 
