@@ -11,6 +11,7 @@ from agentv_stream.following.follow_plan import Plan
 from agentv_stream.source import FileSource
 from agentv_stream.watch.feed import Feed
 from support.consumed_and_followed import consume_into, transcripts
+from support.decoding import FIXTURES
 from support.following import Desk, catch_up
 
 TIME = "2026-03-02T10:00:00.000Z"
@@ -57,13 +58,27 @@ def test_what_it_is_when_it_continues_counts(tmp_path: Path, rests: int, restart
     assert (texts.count("hi"), len([text for text in texts if text and "hello" in str(text)])) == (1, 1)
 
 
-def test_one_that_stays_short_is_shown_as_what_it_probably_is(tmp_path: Path) -> None:
+def test_the_live_view_shows_what_it_turned_out_to_be(tmp_path: Path) -> None:
+    """Kilo's stream differs from OpenCode's from its third line on; until then the decoder holds its parts."""
+    lines = (FIXTURES / "kilo" / "stream.jsonl").read_bytes().splitlines(keepends=True)
     log = tmp_path / "run.jsonl"
-    add(log, HEADER, REST[0])
+    feed = Feed(Plan(find_roots([str(tmp_path)]), settle_seconds=0.0))
+    for count, agents in ((2, list[str]()), (len(lines), ["kilo"])):
+        log.write_bytes(b"".join(lines[:count]))
+        while feed.round():
+            pass
+        feed.finish()
+        assert [look.agent for look in feed.looks(0)] == agents
+    feed.close()
+
+
+def test_a_header_alone_is_no_session_yet(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    add(log, *REST[:1], HEADER)
     feed = Feed(Plan(find_roots([str(tmp_path)]), settle_seconds=0.0))
     feed.round()
     feed.finish()
-    assert [look.agent for look in feed.looks(0)] == ["pi"]
+    assert feed.looks(0) == []
     add(log, *REST[1:])
     while feed.round():
         pass

@@ -120,6 +120,10 @@ class Followed:
         main = self.inputs[0] if self.inputs else None
         return self.printed or (main is not None and main.path.endswith(".json"))
 
+    def _rewritten(self, path: str) -> bool:
+        """Whether a file is rewritten as a whole: the log, or what an agent stores beside it, such as its totals."""
+        return self.document or path.endswith(".json")
+
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Adds a file."""
         one = Input(self.log(path), _told(path, context or DecodeContext(path)))
@@ -342,10 +346,11 @@ class Followed:
     def _deliver(self, batch: Batch, chain: FollowChain) -> None:
         """Hands a batch that has passed `chain` to the merged events and to the observers."""
         self.reached = chain
-        if self.document:  # only what it did not contain before
+        if self._rewritten(batch.file):  # only what it did not contain before
             new, batch_of_new = self.delivered.new_in(batch)
             if self.merged is not None:
-                self.merged.write(batch, chain.observer, new, self.inputs[0].told.encode())
+                identity = self.inputs[0].told.encode() if self.document else None
+                self.merged.write(batch, chain.observer, new, identity)
             batch = batch_of_new
         elif self.merged is not None:
             self.merged.write(batch, chain.observer)
@@ -414,12 +419,12 @@ class Followed:
                 return
         chain = self.chain
         assert chain is not None
-        if self.outputs is None and not self.document:
+        if self.outputs is None and not any(self._rewritten(one.path) for one in self.inputs):
             return
         unfinished = self._unfinished()
         batches, after = chain.flushed(unfinished)
-        if self.document:  # it has no line that is final before its end
-            for batch in batches[: len(unfinished)]:
+        for batch in batches[: len(unfinished)]:
+            if self._rewritten(batch.file):  # it has no line that is final before its end
                 self._deliver(batch, after)
         if self.outputs is None:
             return

@@ -62,6 +62,8 @@ class Feed:
     def _observe(self, session: Followed, batch: Batch) -> None:
         chain = session.reached
         assert chain is not None  # the batch has passed it
+        if not chain.observer.ran:  # only its header: an agent that was opened, or a file that belongs to another log
+            return
         with self._lock:
             view = self.views.get(session.number)
             if view is None or view.telling != session.tellings:
