@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentv_stages.sinks.dead_letters import MOST_INLINE
 from agentv_stream.bulk import import_sessions, object_store
 from agentv_stream.bulk.manifest import read_manifest
 from support.dying import import_all, import_and_die
@@ -278,3 +279,24 @@ def test_nothing_to_read_leaves_the_outputs_as_they_were(tmp_path: Path) -> None
         outcome = import_sessions([tmp_path / "empty"], resume=resume, **options)
         assert outcome.notes == ["nothing was found to read; the outputs are unchanged"]
     assert tree(tmp_path / "d") | tree(tmp_path) == before
+
+
+def _written(folder: Path) -> dict[str, bytes]:
+    return {name: data for name, data in tree(folder).items() if not name.startswith("_state")}
+
+
+def test_outputs_under_another_name_take_their_dead_letters_along(tmp_path: Path) -> None:
+    """A log without times is named by that of its file: so the new letters came under a new name, and removing the old
+    ones took the new blobs along. Letters without a transcript stayed for ever."""
+    log = tmp_path / "in" / "run.jsonl"
+    log.parent.mkdir()
+    begun = b'{"type":"thread.started","thread_id":"0197aaaa-0000-7000-8000-000000000001"}\n{"type":"turn.started"}\n'
+    said = b'{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"done"}}\n'
+    blob = b"\xff" * (MOST_INLINE + 1) + b"\n"
+    for number, data in enumerate((begun + b'{"type":"item.comp', begun + blob + said, begun + blob + blob + said)):
+        log.write_bytes(data)
+        os.utime(log, (1_770_000_000 + number, 1_770_000_000 + number))
+        import_sessions([log.parent], transcripts=tmp_path / "on", engine="serial", resume=number > 0)
+        import_sessions([log.parent], transcripts=tmp_path / str(number), engine="serial")
+        assert _written(tmp_path / "on") == _written(tmp_path / str(number))
+    assert [name for name in _written(tmp_path / "on") if name.endswith(".bin")]

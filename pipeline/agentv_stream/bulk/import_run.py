@@ -8,12 +8,12 @@ import msgspec
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dataset import commit, sweep
 from agentv_stream.bulk.engine import Crew
+from agentv_stream.bulk.letters import remove_blobs
 from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.places import sweep_left
 from agentv_stream.bulk.shards import make_shards, write_shard
 from agentv_stream.bulk.state import Entry, State, unchanged
-from agentv_stream.bulk.transcripts import remove_outputs
 from agentv_stream.bulk.unit import Unit, Work
 from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SourceError
@@ -119,23 +119,19 @@ def _is_staged(entry: Entry, staged: frozenset[str]) -> bool:
 
 
 def _remove_stale(known: dict[str, Entry], entries: dict[str, Entry], parts: set[str]) -> None:
-    """Removes outputs of files that are parts, and those under an old name: the session's id or time changed."""
+    """Removes outputs of files that are parts, and those under an old name (the session's id or time changed) or that
+    a session no longer has. Blobs have no such name: who reads a session again removes those that it no longer has."""
     for name in parts:
-        _remove_outputs(entries[name].transcript, entries[name].trajectory)
+        letters = entries[name].letters
+        if letters is not None:
+            remove_blobs(letters)
+        for place in entries[name].outputs:
+            object_store.remove(place)
     for name, before in known.items():
         now = entries.get(name)
         if now is not None:
-            _remove_outputs(
-                before.transcript if now.transcript not in (None, before.transcript) else None,
-                before.trajectory if now.trajectory not in (None, before.trajectory) else None,
-            )
-
-
-def _remove_outputs(transcript: str | None, trajectory: str | None) -> None:
-    if transcript is not None:
-        remove_outputs(transcript)
-    if trajectory is not None:
-        object_store.remove(trajectory)
+            for place in before.outputs - now.outputs:
+                object_store.remove(place)
 
 
 def _sessions(entries: dict[str, Entry], parts: set[str]) -> dict[str, Entry]:

@@ -10,7 +10,7 @@ from agentv_stages.fault import Fault
 from agentv_stages.sinks import dead_letters
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.gathered import Gathered
-from agentv_stream.bulk.session_name import SessionName
+from agentv_stream.bulk.session_name import SessionName, key_in
 from agentv_stream.outputs.naming import LETTERS
 
 
@@ -50,7 +50,8 @@ class Letters:
                 self._keep(self._written)
             return place
         if not object_store.is_url(self._folder):  # left by an earlier reading that had faults
-            remove_letters(self._folder, self._name.stem, self._name.key)
+            object_store.remove(place)
+            object_store.remove_tree(self._blobs)
         return None
 
     def abandon(self) -> None:
@@ -81,10 +82,10 @@ class Letters:
             object_store.remove(object_store.join(self._blobs, name))
 
 
-def remove_letters(folder: str, stem: str, key: str) -> None:
-    """Removes the dead letters of a session, and their blobs. Raises: SinkError."""
-    object_store.remove(object_store.join(folder, stem + LETTERS))
-    object_store.remove_tree(_blobs(folder, key))
+def remove_blobs(letters: str) -> None:
+    """Removes the blobs of the dead letters at a place. Raises: SinkError."""
+    folder, _, name = letters.rpartition("/")
+    object_store.remove_tree(_blobs(folder, key_in(name.removesuffix(LETTERS))))
 
 
 def _blobs(folder: str, key: str) -> str:

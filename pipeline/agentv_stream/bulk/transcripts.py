@@ -6,8 +6,8 @@ from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.gathered import Gathered
-from agentv_stream.bulk.letters import Letters, remove_letters
-from agentv_stream.bulk.session_name import SessionName, key_in
+from agentv_stream.bulk.letters import Letters
+from agentv_stream.bulk.session_name import SessionName
 from agentv_stream.outputs.naming import TRANSCRIPT
 
 
@@ -60,11 +60,3 @@ class Transcript:
         if data:
             self._file.write(data)
         return self._rows
-
-
-def remove_outputs(transcript: str) -> None:
-    """Removes a transcript and the dead letters beside it. Raises: SinkError."""
-    object_store.remove(transcript)
-    folder, _, name = transcript.rpartition("/")
-    stem = name.removesuffix(TRANSCRIPT)
-    remove_letters(folder, stem, key_in(stem))

@@ -127,6 +127,7 @@ class Finished(Struct, kw_only=True):
     provider: str = "unknown"
     day: str = "unknown"
     transcript: str | None = None
+    letters: str | None = None
     trajectory: str | None = None
     rows: dict[str, Rows] = {}
 
@@ -134,6 +135,11 @@ class Finished(Struct, kw_only=True):
     def whole(self) -> bool:
         """Whether it was read to its end."""
         return self.error is None and self.damage is None
+
+    @property
+    def outputs(self) -> set[str]:
+        """The files that were written for it alone, but for the blobs of its dead letters."""
+        return {place for place in (self.transcript, self.letters, self.trajectory) if place is not None}
 
     @property
     def parts(self) -> set[str]:

@@ -263,7 +263,7 @@ class Session:
             result.outputs.transcript = self.transcript.path
             if self.transcript.dead_letters is not None:
                 result.outputs.dead_letters = self.transcript.dead_letters
-            self.done.transcript = self.transcript.path
+            self.done.transcript, self.done.letters = self.transcript.path, self.transcript.dead_letters
         if self.trajectory is not None:
             place = self.done.trajectory = self.trajectory.close(result)
             result.outputs.trajectory = place if place is not None else UNSET
