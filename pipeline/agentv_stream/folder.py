@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentv_stages.payload import told_path
-from agentv_stages.provider import Companion, DecodeContext, Folder, Provider
+from agentv_stages.provider import Companion, DecodeContext, Folder, Provider, no_companions
 from agentv_stream.files import first_unpacked, is_file
 from agentv_stream.packed_folder import packed_companions
 
@@ -52,6 +52,11 @@ def _local_companions(provider: Provider, path: str) -> list[Companion]:
 
 def _named(companion: Companion, path: str) -> Companion:
     return Companion(path, replace(companion.context, file=path))
+
+
+def may_be_companions(provider: Provider) -> bool:
+    """Whether a file that looks like a session of its own may belong to another one: the names of Claude's tell."""
+    return provider.companions is not no_companions and provider.name != "claude"
 
 
 def context_of(provider: Provider, path: str, folder: Folder | None = None) -> DecodeContext:

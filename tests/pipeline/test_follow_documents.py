@@ -142,24 +142,69 @@ def test_the_live_view_shows_them(tmp_path: Path, indent: int | None, end: str) 
     feed.close()
 
 
+class Conversation:
+    """One of OpenHands', which has a file for each event."""
+
+    def __init__(self, logs: Path) -> None:
+        self.events = logs / "c0ffee" / "events"
+        self.events.mkdir(parents=True)
+        self.records = (FIXTURES / "openhands" / "session.jsonl").read_bytes().splitlines()
+
+    def write(self, number: int) -> None:
+        record = self.records[number]
+        self.path(number).write_bytes(record)
+
+    def path(self, number: int) -> Path:
+        return self.events / f"event-{number:05}-{json.loads(self.records[number])['id']}.json"
+
+    def check(self, desk: Desk, tmp_path: Path) -> None:
+        """There is one transcript, as of `consume`."""
+        assert consume_into(FileSource(self.path(0)), tmp_path / "consumed") == "openhands-session"
+        (wanted,), (got,) = transcripts(tmp_path / "consumed").values(), transcripts(desk.out).values()
+        assert difference(wanted, got) == ""
+
+
 def test_a_session_of_one_document_for_each_event(tmp_path: Path) -> None:
-    """OpenHands' conversations: rows go on over the files, and so no two events have one id."""
+    """Rows go on over the files, and so no two events have one id."""
     desk = Desk(tmp_path)
     follower = desk.follower()
-    events = desk.logs / "c0ffee" / "events"
-    events.mkdir(parents=True)
-    records = (FIXTURES / "openhands" / "session.jsonl").read_bytes().splitlines()
-    for number, record in enumerate(records):
-        (events / f"event-{number:05}-{json.loads(record)['id']}.json").write_bytes(record)
+    talk = Conversation(desk.logs)
+    for number in range(len(talk.records)):
+        talk.write(number)
         catch_up(follower)
         follower.finish(True)
     follower.close()
     desk.close()
     got = emitted(desk)
-    assert {event["source"]["row"] for event in got} >= set(range(1, len(records)))
+    assert {event["source"]["row"] for event in got} >= set(range(1, len(talk.records)))
     again = {own for own, times in desk.event_ids().items() if times > 1}
     assert again <= {event["id"] for event in got if event["type"] in ("session", "session_end")}
-    first = next(path for path in events.iterdir() if "event-00000" in path.name)
-    assert consume_into(FileSource(first), tmp_path / "consumed") == "openhands-session"
-    (wanted,), (transcript,) = transcripts(tmp_path / "consumed").values(), transcripts(desk.out).values()
-    assert difference(wanted, transcript) == ""
+    talk.check(desk, tmp_path)
+
+
+@pytest.mark.parametrize("begin", ["start", "end"])
+def test_a_new_file_of_a_session_at_rest_belongs_to_it(tmp_path: Path, begin: str) -> None:
+    """After a restart, and where what was there is passed over, nothing of the session is in memory."""
+    desk = Desk(tmp_path)
+    talk = Conversation(desk.logs)
+    for number in range(5):
+        talk.write(number)
+    if begin == "start":
+        desk.catch_up()
+    known = len(emitted(desk))
+    follower = desk.follower(begin=begin)
+    catch_up(follower)
+    assert len(emitted(desk)) == known
+    for number in range(5, len(talk.records)):
+        talk.write(number)
+        catch_up(follower)
+        follower.finish(True)
+    follower.close()
+    desk.close()
+    talk.check(desk, tmp_path)
+    assert len({event["session_id"] for event in emitted(desk)}) == 1
+    if begin == "end":
+        calls = [e["content"]["provider_call_id"] for e in emitted(desk) if e["type"] == "tool_call"]
+        whole = [e for e in talk.records if b'"ActionEvent"' in e]
+        old = [e for e in talk.records[:5] if b'"ActionEvent"' in e]
+        assert (len(calls), len(set(calls))) == (len(whole) - len(old),) * 2

@@ -17,7 +17,6 @@ from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.merge import day_of, summary_of
 from agentv_stages.payload import NULL, told_path
-from agentv_stages.provider import no_companions
 from agentv_stages.result import Observer, Result
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
@@ -28,13 +27,12 @@ from agentv_stream.bulk.trajectories import TrajectoryFile
 from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
-from agentv_stream.folder import companions_of
+from agentv_stream.folder import companions_of, may_be_companions
 from agentv_stream.outputs.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
 TAIL_BYTES = 4096
 KEPT_BYTES = 4 * 1024 * 1024
-TOLD_BY_NAME = frozenset(("claude",))  # providers whose sub-agents' files `find.py` leaves out
 _NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 _encode = msgspec.json.Encoder().encode
 
@@ -217,7 +215,7 @@ class Session:
         done.day = day_of(facts.started_ms)
         done.faults = dict(observer.counters.faults)
         done.companions = [_seen(companion.path) for companion in reader.companions]
-        if not work.subagents and unit.session is None and _may_be_part(reader):
+        if not work.subagents and unit.session is None and may_be_companions(reader.provider):
             beside = companions_of(reader.provider, unit.place, folder=worker.folder)
             done.left_out = [told(one.path)[0] for one in beside if not one.context.further]
         estimate = None
@@ -238,7 +236,7 @@ class Session:
             summary = summary_of(
                 observer, len(left), unit.name, unit.position, work.by, sequences=work.sequences, estimated_usd=estimate
             )
-            if _may_be_part(reader):
+            if may_be_companions(reader.provider):
                 worker.report.separate.append(Separate(unit.name, summary))
             elif worker.report.summary is None:
                 worker.report.summary = summary
@@ -287,12 +285,6 @@ def _stored(source: str, session: str, subagents: bool) -> Iterator[bytes]:
 
     for line in read_session(Path(source), session, subagents):
         yield line + b"\n"
-
-
-def _may_be_part(reader: SessionReader) -> bool:
-    """Whether another session may claim this file as its sub-agent's; Claude's were recognised by their names."""
-    provider = reader.provider
-    return provider.companions is not no_companions and provider.name not in TOLD_BY_NAME
 
 
 def _seen(path: str) -> Seen:

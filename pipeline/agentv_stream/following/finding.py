@@ -7,10 +7,12 @@ over to another one.
 import os
 from collections.abc import Callable
 
+from agentv_stages.providers import get_provider
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found, logical_name
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.files import is_there
+from agentv_stream.folder import companions_of, may_be_companions
 from agentv_stream.following.ends import Ends
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
@@ -21,6 +23,7 @@ from agentv_stream.following.scan import Scan
 from agentv_stream.following.stored import MUTE_ALL, is_stored
 from agentv_stream.outputs.naming import TRANSCRIPT
 
+MOST_BESIDE = 64  # files that may be the main file of a new one
 MOST_STRANGE = 4 * 1024 * 1024  # bytes of a document of unknown kind, which would be read as a whole at each change
 
 
@@ -44,6 +47,7 @@ class Finding:
         self._rest = rest
         self._folder = RememberingFolder()
         self.listing = Scan(register.plan, register.stores)
+        self._by_folder: dict[str, list[str]] | None = None  # the files that are known, for the scan that needs it
         self._began = False
         self._ends = Ends(register)
         self.missing: list[str] = []  # missing roots: their files do not count as deleted one by one
@@ -54,6 +58,7 @@ class Finding:
 
     def scan(self) -> None:
         """Examines all files: new ones become sessions or parts of one, and are read."""
+        self._by_folder = None
         found = self._register.found = self.listing.take()
         self._rotation.scanned(found)
         self.missing = [root.path for root in self._plan.roots if not is_there(root.path)]
@@ -92,6 +97,11 @@ class Finding:
             for session in self._near(one.path):
                 if self.companions(session) and one.path in self._entries:
                     return self._entries[one.path].number
+            owner = self._owner(one)
+            if owner is not None:
+                self.companions(owner)
+            if one.path in self._entries:
+                return self._entries[one.path].number
         further = self._newcomers.further_part(one)
         if further != "no":
             return self._entries[one.path].number if further == "yes" else 0
@@ -124,6 +134,39 @@ class Finding:
                 near.append(session)
             folder = folder.rpartition("/")[0]
         return near
+
+    def _owner(self, one: Found) -> Followed | None:
+        """The session that a new file belongs to, if that is at rest, or was passed over by `--from end`."""
+        header = self._newcomers.header(one)
+        provider = get_provider(header.provider) if header is not None else None
+        if header is None or provider is None or not may_be_companions(provider):
+            return None
+        number = self._register.elsewhere.get((header.dialect, header.parent or ""))
+        if number:
+            return self._register.wake(number)
+        if self._by_folder is None:
+            self._by_folder = {}
+            for path, entry in self._entries.items():
+                if entry.kind in ("input", "end"):
+                    self._by_folder.setdefault(path.rpartition("/")[0], []).append(path)
+        folder = one.path.rpartition("/")[0]
+        above, _, name = folder.rpartition("/")
+        beside = [*self._by_folder.get(folder, ()), *self._by_folder.get(above, ())]
+        beside.sort(key=lambda path: (name[:8] not in path.rpartition("/")[2], path))  # a folder may bear the id
+        for path in beside[:MOST_BESIDE]:
+            if any(one.path == found.path for found in companions_of(provider, path, folder=self._folder)):
+                return self._opened(path)
+        return None
+
+    def _opened(self, path: str) -> Followed | None:
+        """The session of a main file, in memory, with its dialect decided."""
+        entry = self._entries[path]
+        number = entry.number
+        if entry.kind == "end" and entry.signature is not None:
+            number = self._register.open(path, entry.signature.size).number
+            self._advance(number)
+        session = self._register.wake(number) if number else None
+        return session if session is not None and session.decide() else None
 
     def companions(self, session: Followed) -> bool:
         """Adds new sub-agents' files to a session; returns whether there were any."""

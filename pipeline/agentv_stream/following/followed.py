@@ -343,14 +343,16 @@ class Followed:
             return
         self._deliver(batch, chain)
 
-    def _deliver(self, batch: Batch, chain: FollowChain) -> None:
+    def _deliver(self, batch: Batch, chain: FollowChain, muted: bool = False) -> None:
         """Hands a batch that has passed `chain` to the merged events and to the observers."""
         self.reached = chain
         if self._rewritten(batch.file):  # only what it did not contain before
             new, batch_of_new = self.delivered.new_in(batch)
             if self.merged is not None:
                 identity = self.inputs[0].told.encode() if self.document else None
-                self.merged.write(batch, chain.observer, new, identity)
+                self.merged.write(batch, chain.observer, repeat(False) if muted else new, identity)
+            if muted:
+                return
             batch = batch_of_new
         elif self.merged is not None:
             self.merged.write(batch, chain.observer)
@@ -414,32 +416,31 @@ class Followed:
         """Brings the outputs into the form of a finished session. Raises: SinkError, OSError."""
         self.unsettled = False
         self._undecide()
-        if self.chain is None:
-            if not self._finish_detection():
-                return
+        if not self.decide():
+            return
         chain = self.chain
         assert chain is not None
         if self.outputs is None and not any(self._rewritten(one.path) for one in self.inputs):
             return
         unfinished = self._unfinished()
-        batches, after = chain.flushed(unfinished)
-        for batch in batches[: len(unfinished)]:
-            if self._rewritten(batch.file):  # it has no line that is final before its end
-                self._deliver(batch, after)
+        batches, after = chain.flushed([batch for _, batch in unfinished])
+        for (one, _), batch in zip(unfinished, batches, strict=False):
+            if self._rewritten(one.path):  # it has no line that is final before its end
+                self._deliver(batch, after, one.file.position <= one.mute_until)
         if self.outputs is None:
             return
         verdicts = [case.result() for case in after.cases]
         self.outputs.settle(batches, after.observer, after.pair.left, verdicts, self.undecided is not None)
         self.dirty = True
 
-    def _unfinished(self) -> list[Batch]:
+    def _unfinished(self) -> list[tuple[Input, Batch]]:
         """What the files contain that is not final. The rows of further files go on where those before them end."""
-        found: list[Batch] = []
+        found: list[tuple[Input, Batch]] = []
         row = 0
         for one in self.inputs:
             last = self._rest(one) if one.state == "live" else None
             if last is not None:
-                found.append(last)
+                found.append((one, last))
             if isinstance(one.file, StoredLog) or not (one is self.inputs[0] or one.further):
                 continue
             row = max(row, one.file.reader.row)
@@ -453,6 +454,10 @@ class Followed:
         if isinstance(one.file, StoredLog):
             return one.file.waiting(self.seen.row_taken(one.repeated, look=True))
         return one.file.reader.rest()
+
+    def decide(self) -> bool:
+        """Whether the dialect is known, if necessary from what is there. Raises: SinkError, OSError."""
+        return self.chain is not None or self._finish_detection()
 
     def _finish_detection(self) -> bool:
         """The input is at rest: detection must decide by what is there."""

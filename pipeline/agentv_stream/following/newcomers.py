@@ -11,13 +11,14 @@ from agentv_stages.providers import get_provider
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.folder import LocalFolder, companions_of
+from agentv_stream.folder import LocalFolder, companions_of, may_be_companions
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Input
 from agentv_stream.following.growing import GrowingFile, holds
 from agentv_stream.following.known_logs import plain_name
 from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import MOST_ALIKE, Rotation
+from agentv_stream.packed_folder import unpacked_name
 
 TAIL = 4096  # bytes at the end that distinguish logs with the same beginning
 
@@ -34,32 +35,35 @@ class Newcomers:
         self._headers: dict[str, Header | None] = {}  # of new files that were compared with each other
 
     def children_among(self, new: list[Found]) -> set[str]:
-        """Those of some new files that belong to others of them, as far as headers and folders say. Opened after these,
-        they are never taken for sessions of their own. Raises: nothing."""
+        """Those of some new files that belong to others of them. Opened after these, they are never taken for sessions
+        of their own. Raises: nothing."""
         self._headers = {}
         if len(new) < 2:
             return set()
-        for one in new:
-            with suppress(OSError):
-                self._headers[one.path] = read_header(one.path, one.root.provider)
-        known = {path: header for path, header in self._headers.items() if header is not None}
-        ids = {header.session_id for header in known.values()} - {None}
-        folders = {(header.dialect, path.rpartition("/")[0]) for path, header in known.items()}
-        children = {
-            path
-            for path, header in known.items()
-            if header.parent in ids or (header.dialect, path.rpartition("/")[0].rpartition("/")[0]) in folders
-        }
+        known = {one.path: header for one in new if (header := self.header(one)) is not None}
+        parents = {(header.dialect, header.parent) for header in known.values()}
+        above = {(header.dialect, path.rpartition("/")[0].rpartition("/")[0]) for path, header in known.items()}
         times = Counter((header.dialect, header.session_id) for header in known.values())
-        mains: set[str] = set()
+        names = {unpacked_name(path) for path in known}
+        children, mains = set[str](), set[str]()  # by the names that they have unpacked
         for path, header in known.items():
-            if header.session_id is not None and times[header.dialect, header.session_id] > 1:
-                found = companions_of(get_provider(header.provider), path, folder=self._folder)
-                beside = {companion.path for companion in found} & known.keys() - {path}
-                if beside:
-                    mains.add(path)
-                    children |= beside
-        return children - mains
+            own = (header.dialect, header.session_id)
+            is_main = header.session_id is not None and (own in parents or times[own] > 1)
+            provider = get_provider(header.provider)
+            if may_be_companions(provider) and (is_main or (header.dialect, path.rpartition("/")[0]) in above):
+                found = companions_of(provider, path, folder=self._folder)
+                beside = {unpacked_name(companion.path) for companion in found} & names - {unpacked_name(path)}
+                children |= beside
+                mains |= {unpacked_name(path)} if beside else set()
+        return {path for path in known if unpacked_name(path) in children - mains}
+
+    def header(self, found: Found) -> Header | None:
+        """The header of a new file; None if it has none, or cannot be read."""
+        if self._headers.get(found.path) is None:
+            self._headers[found.path] = None
+            with suppress(OSError):
+                self._headers[found.path] = read_header(found.path, found.root.provider)
+        return self._headers[found.path]
 
     def renamed(self, found: Found) -> bool:
         """Whether a new file was followed under another name; it then is again. Raises: nothing."""
@@ -90,10 +94,7 @@ class Newcomers:
 
         `later` if that session is blocked and has not been read yet.
         """
-        try:
-            header = self._headers.pop(found.path, None) or read_header(found.path, found.root.provider)
-        except OSError:
-            return "no"
+        header = self.header(found)
         number: int | None = None
         if header is not None and header.session_id is not None:
             number = self._register.natives.get((found.path.rpartition("/")[0], header.dialect, header.session_id))

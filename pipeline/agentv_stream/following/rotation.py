@@ -75,6 +75,7 @@ class Rotation:
     def _begin_again(self, session: Followed, one: Input) -> None:
         one.mute_until = 0  # it was an offset in the earlier contents
         session.begin_again()
+        self._due.add(session.number)  # the files before this one are read again in the next round
         one.file.look()  # else it would not be noticed if another file takes its place while it is read
 
     def _other_content(self, session: Followed, one: Input, change: str) -> bool:
