@@ -6,6 +6,7 @@ from agentv_stream.files import content_size
 from agentv_stream.following.register import Register
 
 HEAD = 256
+FEW = 64  # logs of one size that are compared one by one
 
 
 def plain_name(path: str) -> str:
@@ -21,13 +22,14 @@ class KnownLogs:
         self.by_inode: dict[tuple[int, int], str] = {}
         self._named: dict[str, list[str]] = {}
         self._sized: dict[int, list[str]] = {}
+        self._begun: dict[int, tuple[int, dict[bytes, list[str]]]] = {}  # of many logs of one size: by first bytes
         self._heads: dict[str, bytes] = {}
         self._contents: dict[tuple[str, int], int] = {}
 
     def index(self) -> None:
         """Indexes all that is followed now."""
         entries = self._register.entries
-        self.by_inode, self._named, self._sized = {}, {}, {}
+        self.by_inode, self._named, self._sized, self._begun = {}, {}, {}, {}
         self._heads = {path: head for path, head in self._heads.items() if path in entries}
         self._contents = {key: size for key, size in self._contents.items() if key[0] in entries}
         for path in entries:
@@ -57,8 +59,16 @@ class KnownLogs:
         return self._named.get(name, [])
 
     def sized(self, path: str, size: int) -> list[str]:
-        """The logs that, unpacked, had the size of this file when last listed."""
-        return self._sized.get(self._content_size(path, size), [])
+        """The logs that, unpacked, had the size of this file when last listed; of many only those that begin alike."""
+        size = self._content_size(path, size)
+        same = self._sized.get(size, [])
+        if len(same) <= FEW:
+            return same
+        indexed, by_head = self._begun.get(size, (0, dict[bytes, list[str]]()))
+        for other in same[indexed:]:
+            by_head.setdefault(first_bytes(other, HEAD), []).append(other)
+        self._begun[size] = len(same), by_head
+        return by_head.get(first_bytes(path, HEAD), [])
 
     def _content_size(self, path: str, size: int) -> int:
         known = self._contents.get((path, size))

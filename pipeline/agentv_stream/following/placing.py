@@ -1,7 +1,7 @@
 """Where a session's outputs go: never into another session's, nor into somebody else's file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentv_stages.result import Observer
@@ -33,6 +33,7 @@ class Placing:
     say: Say
     hot: Mapping[int, Followed]
     taken: Mapping[str, int]
+    _left: dict[Path, dict[str, list[str]]] = field(default_factory=dict[Path, dict[str, list[str]]])
 
     def outputs_of(self, session: Followed) -> FollowOutputs | None:
         """The outputs of a session, None if no files are written."""
@@ -44,7 +45,7 @@ class Placing:
 
         def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
             folder, name, identity = place_of(observer, session.main, self.plan.settings, named_ms, ours)
-            for left in left_by_crash(folder, name, identity):
+            for left in left_by_crash(self._there(folder), folder, name, identity):
                 if ours(left):
                     self._unmake(left)
             return folder, name, identity
@@ -56,6 +57,16 @@ class Placing:
             return any(state is not None and state.path(TRANSCRIPT) == path for state in others)
 
         return FollowOutputs(place, self.plan.settings.stream_log, taken, self._claim, self._made, self._hold)
+
+    def _there(self, folder: Path) -> dict[str, list[str]]:
+        """The transcripts in a folder when it was first used, by the name without the start time: a crash left its
+        outputs before."""
+        found = self._left.get(folder)
+        if found is None:
+            found = self._left[folder] = {}
+            for path in folder.glob(f"*{TRANSCRIPT}"):
+                found.setdefault(path.name.partition("_")[2], []).append(path.name)
+        return found
 
     def _claim(self, path: Path, take: bool) -> bool:
         return self.store is not None and self.store.claims.claim(str(path), take)
@@ -101,11 +112,12 @@ def place_of(
     return folder, stem(started, target, test_id), identity
 
 
-def left_by_crash(folder: Path, name: str, identity: Identity) -> list[Path]:
-    """Transcripts of the same session and log (parts of a rotated log count as one) with another start time."""
-    pattern = f"*_{safe_part(identity.target)}_{safe_part(identity.test_id)}.transcript.jsonl"
+def left_by_crash(there: Mapping[str, list[str]], folder: Path, name: str, identity: Identity) -> list[Path]:
+    """Transcripts of the same session and log (parts of a rotated log count as one) with another start time, of those
+    that are `there`, by their names without it."""
+    named = there.get(f"{safe_part(identity.target)}_{safe_part(identity.test_id)}{TRANSCRIPT}", ())
     log = logical_name(identity.path or "")
-    found = [p for p in folder.glob(pattern) if p.name != f"{name}.transcript.jsonl" and stem_start(p.name) is not None]
+    found = [folder / one for one in named if one != f"{name}{TRANSCRIPT}" and stem_start(one) is not None]
     return [p for p in found if logical_name(log_of(p, identity.session_id)) == log]
 
 
