@@ -38,6 +38,7 @@ class Newcomers:
         """Those of some new files that belong to others of them. Opened after these, they are never taken for sessions
         of their own. Raises: nothing."""
         self._headers = {}
+        new = [one for one in new if one.root.provider is None or may_be_companions(one.root.provider)]
         if len(new) < 2:
             return set()
         known = {one.path: header for one in new if (header := self.header(one)) is not None}
