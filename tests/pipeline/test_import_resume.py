@@ -1,6 +1,7 @@
 """Interrupted and resumed at any moment: the outputs are as if done in one go, and no half file is ever visible."""
 
 import contextlib
+import gzip
 import json
 import multiprocessing
 import os
@@ -202,6 +203,18 @@ def test_a_damaged_source_keeps_the_rows_of_its_better_days(tmp_path: Path) -> N
     outcome = import_all(tmp_path / "in", out)
     assert len(outcome.failures) == 1
     assert _rows(out / "d") == 3
+
+
+def test_what_could_be_read_of_a_damaged_source_stays_if_nothing_can_be_read_any_more(tmp_path: Path) -> None:
+    log = tmp_path / "in" / "log.jsonl.gz"
+    log.parent.mkdir()
+    log.write_bytes(gzip.compress(claude_session(1, 60))[:-40])
+    out = tmp_path / "out"
+    import_all(log.parent, out)
+    (transcript,) = (out / "t").glob("*.transcript.jsonl")
+    log.write_bytes(b"\x1f\x8b\x08\x00broken")
+    assert len(import_all(log.parent, out).failures) == 1
+    assert transcript.exists()
 
 
 def test_other_options_replace_the_rows_of_the_data_set_too(tmp_path: Path) -> None:

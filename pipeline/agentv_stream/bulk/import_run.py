@@ -129,7 +129,7 @@ def _remove_stale(known: dict[str, Entry], entries: dict[str, Entry], parts: set
             object_store.remove(place)
     for name, before in known.items():
         now = entries.get(name)
-        if now is not None:
+        if now is not None and now.error is None:
             for place in before.outputs - now.outputs:
                 object_store.remove(place)
 
