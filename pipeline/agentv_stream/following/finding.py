@@ -68,7 +68,7 @@ class Finding:
             self._newcomers.known.index()
         # Most agents' file names contain the time: so parents come before the sub-agents that they start.
         new.sort(key=_oldest_first if self._began or self._taken else _parents_first)
-        children = self._newcomers.children_among(new)
+        children = self._newcomers.children_among(new, self._folder)
         new.sort(key=lambda one: one.path in children)
         for one in new:  # renamed files first, before those that took their places
             self._newcomers.renamed(one)
@@ -137,7 +137,10 @@ class Finding:
 
     def _owner(self, one: Found) -> Followed | None:
         """The session that a new file belongs to, if that is at rest, or was passed over by `--from end`."""
-        header = self._newcomers.header(one)
+        try:
+            header = self._newcomers.header(one)
+        except OSError:
+            return None
         provider = get_provider(header.provider) if header is not None else None
         if header is None or provider is None or not may_be_companions(provider):
             return None

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from agentv_stages.provider import Folder
 from agentv_stages.providers import get_provider
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.folder import LocalFolder, companions_of, may_be_companions
+from agentv_stream.folder import companions_of, may_be_companions
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Input
 from agentv_stream.following.growing import GrowingFile, holds
@@ -31,17 +32,19 @@ class Newcomers:
         self._say, self._entries, self._files = register.say, register.entries, register.files
         self._rotation = rotation
         self.known = rotation.known
-        self._folder = LocalFolder()
         self._headers: dict[str, Header | None] = {}  # of new files that were compared with each other
 
-    def children_among(self, new: list[Found]) -> set[str]:
+    def children_among(self, new: list[Found], folder: Folder) -> set[str]:
         """Those of some new files that belong to others of them. Opened after these, they are never taken for sessions
         of their own. Raises: nothing."""
         self._headers = {}
         new = [one for one in new if one.root.provider is None or may_be_companions(one.root.provider)]
         if len(new) < 2:
             return set()
-        known = {one.path: header for one in new if (header := self.header(one)) is not None}
+        for one in new:
+            with suppress(OSError):
+                self.header(one)
+        known = {path: header for path, header in self._headers.items() if header is not None}
         parents = {(header.dialect, header.parent) for header in known.values()}
         above = {(header.dialect, path.rpartition("/")[0].rpartition("/")[0]) for path, header in known.items()}
         times = Counter((header.dialect, header.session_id) for header in known.values())
@@ -52,18 +55,16 @@ class Newcomers:
             is_main = header.session_id is not None and (own in parents or times[own] > 1)
             provider = get_provider(header.provider)
             if may_be_companions(provider) and (is_main or (header.dialect, path.rpartition("/")[0]) in above):
-                found = companions_of(provider, path, folder=self._folder)
+                found = companions_of(provider, path, folder=folder)
                 beside = {unpacked_name(companion.path) for companion in found} & names - {unpacked_name(path)}
                 children |= beside
                 mains |= {unpacked_name(path)} if beside else set()
         return {path for path in known if unpacked_name(path) in children - mains}
 
     def header(self, found: Found) -> Header | None:
-        """The header of a new file; None if it has none, or cannot be read."""
-        if self._headers.get(found.path) is None:
-            self._headers[found.path] = None
-            with suppress(OSError):
-                self._headers[found.path] = read_header(found.path, found.root.provider)
+        """The header of a new file, read once a scan; None if it has none. Raises: OSError."""
+        if found.path not in self._headers:
+            self._headers[found.path] = read_header(found.path, found.root.provider)
         return self._headers[found.path]
 
     def renamed(self, found: Found) -> bool:
@@ -95,7 +96,10 @@ class Newcomers:
 
         `later` if that session is blocked and has not been read yet.
         """
-        header = self.header(found)
+        try:
+            header = self.header(found)
+        except OSError:
+            return "no"
         number: int | None = None
         if header is not None and header.session_id is not None:
             number = self._register.natives.get((found.path.rpartition("/")[0], header.dialect, header.session_id))
