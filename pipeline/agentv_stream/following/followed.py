@@ -7,7 +7,7 @@ hash and skipped, new ones are taken; nothing that was read is undone. Only a do
 as a whole) is read again from its beginning and its outputs are rewritten.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 
@@ -330,34 +330,25 @@ class Followed:
         assert chain is not None
         chain.push(batch)
         one = next((i for i in self.inputs if i.told == batch.file), None)
-        if one is not None and batch.end <= one.mute_until:
-            if self.merged is not None:
-                self.merged.write(batch, chain.observer, repeat(False))
-            return
-        if self.outputs is not None:
+        muted = one is not None and batch.end <= one.mute_until
+        if self.outputs is not None and not muted:
             self.outputs.write(batch, chain.observer)
-        if one is not None and batch.end <= one.told_until:
-            self.reached = chain
-            if self.merged is not None:
-                self.merged.write(batch, chain.observer, repeat(False))
-            return
-        self._deliver(batch, chain)
+        self._deliver(batch, chain, muted or (one is not None and batch.end <= one.told_until))
 
-    def _deliver(self, batch: Batch, chain: FollowChain, muted: bool = False) -> None:
-        """Hands a batch that has passed `chain` to the merged events and to the observers."""
+    def _deliver(self, batch: Batch, chain: FollowChain, old: bool) -> None:
+        """Hands a batch that has passed `chain` to the merged events and to the observers; of an `old` one only later
+        events take notice."""
         self.reached = chain
-        if self._rewritten(batch.file):  # only what it did not contain before
+        new: Iterable[bool] = repeat(not old)
+        batch_of_new = batch
+        if not old and self._rewritten(batch.file):  # only what it did not contain before
             new, batch_of_new = self.delivered.new_in(batch)
-            if self.merged is not None:
-                identity = self.inputs[0].told.encode() if self.document else None
-                self.merged.write(batch, chain.observer, repeat(False) if muted else new, identity)
-            if muted:
-                return
-            batch = batch_of_new
-        elif self.merged is not None:
-            self.merged.write(batch, chain.observer)
-        for observe in self.makes.observers:
-            observe(self, batch)
+        if self.merged is not None:
+            identity = self.inputs[0].told.encode() if self.document else None
+            self.merged.write(batch, chain.observer, new, identity)
+        if not old:
+            for observe in self.makes.observers:
+                observe(self, batch_of_new)
 
     def end_partial(self, one: Input) -> None:
         """The unfinished last line will not be continued: it is taken as it is. Raises: SinkError, OSError."""

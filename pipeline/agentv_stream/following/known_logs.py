@@ -64,6 +64,7 @@ class KnownLogs:
         same = self._sized.get(size, [])
         if len(same) <= FEW:
             return same
+        # `head` does not tell short files apart: they may still grow, but these have one size.
         indexed, by_head = self._begun.get(size, (0, dict[bytes, list[str]]()))
         for other in same[indexed:]:
             by_head.setdefault(first_bytes(other, HEAD), []).append(other)
