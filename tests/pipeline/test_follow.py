@@ -224,7 +224,7 @@ def test_from_the_end_a_crash_while_what_is_old_is_worked_off_tells_none_of_it(
     catch_up(follower)
     follower.close()
     desk.close()
-    rows = {json.loads(line)["source"]["row"] for data in desk.emitted for line in data.splitlines()}
+    rows = {event["source"]["row"] for event in desk.events()}
     assert rows == set(range(20, len(records)))
 
 
@@ -242,7 +242,7 @@ def test_from_the_end_a_last_line_that_grew_is_told_even_if_it_never_gets_its_en
     catch_up(follower)
     follower.close()
     desk.close()
-    rows = {json.loads(line)["source"]["row"] for data in desk.emitted for line in data.splitlines()}
+    rows = {event["source"]["row"] for event in desk.events()}
     assert rows == {10, 11, 12, 13}
 
 
@@ -294,7 +294,7 @@ def test_another_start_from_the_end_tells_what_came_while_no_follower_ran(tmp_pa
         follower.close()
     desk.close()
     assert set(desk.event_ids().values()) == {1}
-    told = [json.loads(line)["source"] for data in desk.emitted for line in data.splitlines()]
+    told = [event["source"] for event in desk.events()]
     first = {path: min((one["row"] for one in told if one["file"] == str(path)), default=None) for path in records}
     assert first == {old: None, grown: 9, followed: 9, begun: 0}
     assert {one["row"] for one in told if one["file"] == str(followed)} == set(range(9, 17))
@@ -319,7 +319,7 @@ def test_a_log_that_is_named_itself_is_told_from_its_end_at_every_start(tmp_path
     follower.settle_all()
     follower.close()
     desk.close()
-    told = [json.loads(line)["source"] for data in desk.emitted for line in data.splitlines()]
+    told = [event["source"] for event in desk.events()]
     assert [min(one["row"] for one in told if one["file"] == str(path)) for path in (old, later)] == [9, 0]
 
 
@@ -348,7 +348,7 @@ def test_a_start_elsewhere_leaves_the_ends_of_other_places_as_they_were(tmp_path
         write(path, begin, 17)
     look(there, here)
     desk.close()
-    told = [json.loads(line)["source"] for data in desk.emitted for line in data.splitlines()]
+    told = [event["source"] for event in desk.events()]
     first = {path: min(s["row"] for s in told if s["file"] == str(path)) for path in (one, other, begun)}
     assert first == {one: 9, other: 9, begun: 0}
     assert max(desk.event_ids().values()) == 1
@@ -386,7 +386,7 @@ def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(
         assert [row["content"] for row in rows] == [f"prompt {i}" for i in range(n)]
     follower.close()
     desk.close()
-    events = [json.loads(line) for emitted in desk.emitted for line in emitted.splitlines()]
+    events = desk.events()
     assert len({(event["id"], event["parent_id"]) for event in events}) == len(desk.event_ids())
 
 

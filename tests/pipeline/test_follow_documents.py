@@ -12,11 +12,10 @@ from agentv_stages.event import AssistantText, ToolResult
 from agentv_stream import follow, summarize
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan
-from agentv_stream.source import FileSource
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.lines import line_of
 from agentv_stream.watch.model import Look
-from support.consumed_and_followed import consume_into, difference, transcripts
+from support.consumed_and_followed import consumed_beside, difference
 from support.decoding import FIXTURES
 from support.following import Desk, catch_up
 from support.schemas import fits
@@ -30,10 +29,6 @@ def write(path: Path, messages: int, indent: int | None, end: str = "") -> None:
     text = json.dumps({**RUN, "messages": RUN["messages"][:messages]}, indent=indent) + end
     path.with_suffix(".tmp").write_text(text)
     path.with_suffix(".tmp").rename(path)
-
-
-def emitted(desk: Desk) -> list[dict[str, Any]]:
-    return [json.loads(line) for data in desk.emitted for line in data.splitlines()]
 
 
 def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -52,15 +47,15 @@ def test_what_is_new_is_emitted_once(tmp_path: Path, indent: int | None, end: st
     whole.catch_up()
     follower = desk.follower()
     for messages in STEPS:
-        before = len(emitted(desk))
+        before = len(desk.events())
         write(desk.logs / "run.traj.json", messages, indent, end)
         catch_up(follower)
         follower.finish(True)
-        assert len(emitted(desk)) > before
+        assert len(desk.events()) > before
     follower.close()
     desk.close()
-    got = emitted(desk)
-    assert told(got) == told(emitted(whole))
+    got = desk.events()
+    assert told(got) == told(whole.events())
     ends = {event["id"] for event in got if event["type"] == "session_end"}  # what it says has changed
     assert {own for own, times in desk.event_ids().items() if times > 1} <= ends
     assert len({event["session_id"] for event in got}) == 1  # its log has no id: that of its path
@@ -159,9 +154,8 @@ class Conversation:
 
     def check(self, desk: Desk, tmp_path: Path) -> None:
         """There is one transcript, as of `consume`."""
-        assert consume_into(FileSource(self.path(0)), tmp_path / "consumed") == "openhands-session"
-        (wanted,), (got,) = transcripts(tmp_path / "consumed").values(), transcripts(desk.out).values()
-        assert difference(wanted, got) == ""
+        dialect, wanted, got = consumed_beside(self.path(0), desk.out, tmp_path / "consumed")
+        assert (dialect, difference(wanted, got)) == ("openhands-session", "")
 
 
 def test_a_session_of_one_document_for_each_event(tmp_path: Path) -> None:
@@ -175,7 +169,7 @@ def test_a_session_of_one_document_for_each_event(tmp_path: Path) -> None:
         follower.finish(True)
     follower.close()
     desk.close()
-    got = emitted(desk)
+    got = desk.events()
     assert {event["source"]["row"] for event in got} >= set(range(1, len(talk.records)))
     again = {own for own, times in desk.event_ids().items() if times > 1}
     assert again <= {event["id"] for event in got if event["type"] in ("session", "session_end")}
@@ -191,10 +185,10 @@ def test_a_new_file_of_a_session_at_rest_belongs_to_it(tmp_path: Path, begin: st
         talk.write(number)
     if begin == "start":
         desk.catch_up()
-    known = len(emitted(desk))
+    known = len(desk.events())
     follower = desk.follower(begin=begin)
     catch_up(follower)
-    assert len(emitted(desk)) == known
+    assert len(desk.events()) == known
     for number in range(5, len(talk.records)):
         talk.write(number)
         catch_up(follower)
@@ -202,9 +196,9 @@ def test_a_new_file_of_a_session_at_rest_belongs_to_it(tmp_path: Path, begin: st
     follower.close()
     desk.close()
     talk.check(desk, tmp_path)
-    assert len({event["session_id"] for event in emitted(desk)}) == 1
+    assert len({event["session_id"] for event in desk.events()}) == 1
     if begin == "end":
-        calls = [e["content"]["provider_call_id"] for e in emitted(desk) if e["type"] == "tool_call"]
+        calls = [e["content"]["provider_call_id"] for e in desk.events() if e["type"] == "tool_call"]
         whole = [e for e in talk.records if b'"ActionEvent"' in e]
         old = [e for e in talk.records[:5] if b'"ActionEvent"' in e]
         assert (len(calls), len(set(calls))) == (len(whole) - len(old),) * 2

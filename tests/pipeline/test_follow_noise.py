@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stages.detect import MOST_NOISE
-from support.following import Desk, catch_up
+from support.following import Desk, begin, catch_up
 from support.growing_logs import claude_records
 
 LINE = b"2026-01-01 INFO nothing of interest happened here, and it will happen again\n"
@@ -81,12 +81,7 @@ def test_a_log_that_was_none_yet_when_it_rested_is_followed_to_its_end(tmp_path:
     desk = Desk(tmp_path)
     log = desk.logs / "aaaa-1.jsonl"
     log.write_bytes(FOREIGN)
-    follower = desk.follower()
-    catch_up(follower)
-    follower.settle_all()
-    if restart:
-        follower.close()
-        follower = desk.follower()
+    follower = begin(desk, restart)
     records = claude_records("aaaa-1", 50)
     for number, record in enumerate(records):
         with log.open("ab") as file:  # 4 MiB is the most of a document that is no log

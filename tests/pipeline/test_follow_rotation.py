@@ -11,7 +11,7 @@ import zstandard
 
 from agentv_stream.following import follow, followed
 from agentv_stream.following.follow import Follower
-from support.following import Desk, bare, catch_up, split
+from support.following import Desk, bare, begin, catch_up, split
 from support.growing_logs import claude_records
 
 SESSION = "11111111-2222-3333-4444-555555555555"
@@ -55,17 +55,6 @@ def restart(request: pytest.FixtureRequest) -> bool:
     return bool(request.param == "restarted")
 
 
-def start(desk: Desk, restart: bool) -> Follower:
-    """A follower that has read what there is; `restart` ends it well, so that a new one begins."""
-    follower = desk.follower()
-    catch_up(follower)
-    follower.settle_all()
-    if restart:
-        follower.close()
-        follower = desk.follower()
-    return follower
-
-
 def go_on(desk: Desk, follower: Follower, restart: bool) -> Follower:
     if restart:
         follower.close()
@@ -75,7 +64,7 @@ def go_on(desk: Desk, follower: Follower, restart: bool) -> Follower:
 
 def test_truncated_and_written_anew(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     log.write_bytes(lines(RECORDS[:5]))
     catch_up(follower)
     with log.open("ab") as file:
@@ -87,7 +76,7 @@ def test_truncated_and_written_anew(tmp_path: Path, restart: bool) -> None:
 def test_edited_in_the_middle_so_that_the_position_is_within_a_line(tmp_path: Path, restart: bool) -> None:
     """No cursor is trusted that does not stand behind what was read: nothing is read from within a line."""
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     note = RECORDS[0].replace(b'"uuid": "', b'"uuid": "f').replace(b"please work", b"please think")
     log.write_bytes(lines([*RECORDS[:10], note, *RECORDS[10:]]))
     catch_up(follower)
@@ -104,14 +93,14 @@ def test_edited_in_the_middle_so_that_the_position_is_within_a_line(tmp_path: Pa
 
 def test_truncated_and_new_records(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     log.write_bytes(lines(LAST))
     check(desk, tmp_path, follower)
 
 
 def test_rewritten_in_place_with_size_and_time_kept(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     stat = log.stat()
     changed = [*FIRST[:-1], FIRST[-1].replace(b'"uuid": "', b'"uuid": "f')[: len(FIRST[-1]) - 3] + b'Z"}']
     data = lines(changed)[: stat.st_size]
@@ -147,7 +136,7 @@ def test_new_contents_are_not_read_from_within_their_first_line(tmp_path: Path, 
 
 def test_new_contents_with_a_huge_first_line_are_read(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     huge = LAST[0].replace(b"{", b'{"padding":"' + b"x" * 1_500_000 + b'",', 1)
     log.write_bytes(lines([huge, *LAST[1:]]))
     check(desk, tmp_path, follower, [*FIRST, huge, *LAST[1:]])
@@ -156,7 +145,7 @@ def test_new_contents_with_a_huge_first_line_are_read(tmp_path: Path, restart: b
 
 def test_renamed(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     moved = log.rename(desk.logs / "other-name.jsonl")
     with moved.open("ab") as file:
         file.write(lines(LAST))
@@ -201,7 +190,7 @@ def test_renamed_before_its_first_line_was_whole(tmp_path: Path) -> None:
 
 def test_a_renamed_log_has_its_sub_agents_beside_its_new_name(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     moved = log.rename(desk.logs / "other-name.jsonl")
     catch_up(follower)
     follower.settle_all()
@@ -220,7 +209,7 @@ def test_a_renamed_log_has_its_sub_agents_beside_its_new_name(tmp_path: Path, re
 
 def test_rotated_with_a_rest_in_the_old_file(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     with log.open("ab") as file:
         file.write(lines(LAST[:4]))
     log.rename(log.with_name(log.name + ".1"))
@@ -232,7 +221,7 @@ def test_rotated_with_a_rest_in_the_old_file(tmp_path: Path, restart: bool) -> N
 def test_copied_and_truncated(tmp_path: Path, restart: bool) -> None:
     """As logrotate does it. It looks the same when a new file at the path gets the inode that the old one had."""
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     with log.open("ab") as file:
         file.write(lines(LAST[:4]))
     shutil.copy(log, log.with_name(log.name + ".2"))
@@ -245,7 +234,7 @@ def test_copied_and_truncated_and_the_log_is_longer_than_it_was(tmp_path: Path, 
     desk = Desk(tmp_path / "live")
     log = desk.logs / f"{SESSION}.jsonl"
     log.write_bytes(lines(RECORDS[:6]))
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     with log.open("ab") as file:
         file.write(lines(RECORDS[6:8]))
     shutil.copy(log, log.with_name(log.name + ".1"))
@@ -285,7 +274,7 @@ def test_a_part_that_comes_back_repeats_what_another_one_told_meanwhile(tmp_path
     log.rename(log.with_name(log.name + ".1"))
     log.write_bytes(lines(LAST[:4]))
     os.utime(log.with_name(log.name + ".1"), (1_700_000_000, 1_700_000_000))
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     log.unlink()
     other = log.with_name("other-name.jsonl")
     other.write_bytes(lines(LAST[:9]))
@@ -323,7 +312,7 @@ def test_a_line_that_was_finished_just_before_its_file_was_made_anew_under_anoth
     half = len(LAST[0]) // 2
     with log.open("ab") as file:
         file.write(LAST[0][:half])
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     catch_up(follower)
     with log.open("ab") as file:
         file.write(LAST[0][half:] + b"\n" + lines(LAST[1:3]))
@@ -335,7 +324,7 @@ def test_a_line_that_was_finished_just_before_its_file_was_made_anew_under_anoth
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_compressed(tmp_path: Path, restart: bool, suffix: str) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     with log.open("ab") as file:
         file.write(lines(LAST))
     data = log.read_bytes()
@@ -348,7 +337,7 @@ def test_compressed(tmp_path: Path, restart: bool, suffix: str) -> None:
 
 def test_compressed_while_the_log_is_still_there(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     log.with_name(log.name + ".gz").write_bytes(gzip.compress(log.read_bytes()))
     catch_up(follower)
     assert "a copy of a log that is followed" in desk.said
@@ -359,7 +348,7 @@ def test_compressed_while_the_log_is_still_there(tmp_path: Path, restart: bool) 
 
 def test_moved_to_an_archive_folder_by_copying(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     archive = desk.logs / "archived"
     archive.mkdir()
     with log.open("ab") as file:
@@ -372,7 +361,7 @@ def test_moved_to_an_archive_folder_by_copying(tmp_path: Path, restart: bool) ->
 
 def test_both_copies_present_are_one_log(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     archive = desk.logs / "archived"
     archive.mkdir()
     shutil.copy2(log, archive / log.name)
@@ -385,7 +374,7 @@ def test_both_copies_present_are_one_log(tmp_path: Path, restart: bool) -> None:
 
 def test_deleted_and_made_again(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     log.unlink()
     log.write_bytes(lines(RECORDS))
     check(desk, tmp_path, follower)
@@ -393,7 +382,7 @@ def test_deleted_and_made_again(tmp_path: Path, restart: bool) -> None:
 
 def test_deleted_with_another_session_at_its_place(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     other = claude_records("99999999-aaaa", 3)
     log.unlink()
     log.write_bytes(lines(other))
@@ -408,7 +397,7 @@ def test_deleted_with_another_session_at_its_place(tmp_path: Path, restart: bool
 
 def test_replaced_by_a_longer_copy_as_editors_do(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     new = log.with_name("new.tmp")
     new.write_bytes(lines(RECORDS))
     new.rename(log)
@@ -418,7 +407,7 @@ def test_replaced_by_a_longer_copy_as_editors_do(tmp_path: Path, restart: bool) 
 
 def test_a_deleted_log_is_told_once_whoever_follows_and_goes_on_when_it_comes_back(tmp_path: Path) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, False)
+    follower = begin(desk, False)
     log.rename(tmp_path / "away")
     for _ in range(3):
         catch_up(follower)
@@ -435,7 +424,7 @@ def test_a_deleted_log_is_told_once_whoever_follows_and_goes_on_when_it_comes_ba
 
 def test_a_deleted_log_keeps_its_transcript(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
-    follower = start(desk, restart)
+    follower = begin(desk, restart)
     log.unlink()
     check(desk, tmp_path, follower, FIRST)
     assert "deleted" in desk.said

@@ -8,9 +8,8 @@ import pytest
 
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan
-from agentv_stream.source import FileSource
 from agentv_stream.watch.feed import Feed
-from support.consumed_and_followed import consume_into, difference, transcripts
+from support.consumed_and_followed import consumed_beside, difference
 from support.following import Desk, catch_up
 
 MAIN = "session-2026-03-01T10-00-12345678.jsonl"
@@ -45,9 +44,8 @@ def add(desk: Desk, name: str, records: list[dict[str, Any]]) -> None:
 
 def check(desk: Desk, tmp_path: Path) -> None:
     """The transcript is the one that `consume` makes, and there is no other."""
-    assert consume_into(FileSource(desk.logs / "chats" / MAIN), tmp_path / "consumed") == "gemini-chat"
-    (wanted,) = transcripts(tmp_path / "consumed").values()
-    (got,) = transcripts(desk.out).values()
+    dialect, wanted, got = consumed_beside(desk.logs / "chats" / MAIN, desk.out, tmp_path / "consumed")
+    assert dialect == "gemini-chat"
     assert (
         b'"parent_call": "c-invoke_agent"' in got.read_bytes() or b'"parent_call":"c-invoke_agent"' in got.read_bytes()
     )
@@ -102,7 +100,7 @@ def test_files_that_are_there_at_the_start_are_no_sessions_of_their_own(tmp_path
     desk.catch_up()
     check(desk, tmp_path)
     assert not [what for what in desk.said if "another session" in what]
-    sessions = {json.loads(line)["session_id"] for data in desk.emitted for line in data.splitlines()}
+    sessions = {event["session_id"] for event in desk.events()}
     assert len(sessions) == 1
 
 

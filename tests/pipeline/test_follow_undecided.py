@@ -8,9 +8,8 @@ import pytest
 
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan
-from agentv_stream.source import FileSource
 from agentv_stream.watch.feed import Feed
-from support.consumed_and_followed import consume_into, transcripts
+from support.consumed_and_followed import consumed_beside
 from support.decoding import FIXTURES
 from support.following import Desk, catch_up
 
@@ -50,11 +49,11 @@ def test_what_it_is_when_it_continues_counts(tmp_path: Path, rests: int, restart
     follower.finish(True)
     follower.close()
     desk.close()
-    assert consume_into(FileSource(log), tmp_path / "consumed") == "oh-my-pi-stream"
-    (wanted,), (got,) = transcripts(tmp_path / "consumed").items(), transcripts(desk.out).items()
-    assert (got[0], got[1].read_bytes()) == (wanted[0], wanted[1].read_bytes())
+    dialect, wanted, got = consumed_beside(log, desk.out, tmp_path / "consumed")
+    assert dialect == "oh-my-pi-stream"
+    assert (got.name, got.read_bytes()) == (wanted.name, wanted.read_bytes())
     assert {path.name.split("_")[1] for path in desk.out.iterdir()} == {"oh-my-pi"}
-    texts = [e["content"].get("text") for data in desk.emitted for e in map(json.loads, data.splitlines())]
+    texts = [event["content"].get("text") for event in desk.events()]
     assert (texts.count("hi"), len([text for text in texts if text and "hello" in str(text)])) == (1, 1)
 
 

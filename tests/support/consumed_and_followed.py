@@ -66,6 +66,13 @@ def both(log: str, folder: Path) -> Both:
     return Both(dialect, transcripts(consumed), transcripts(followed), said)
 
 
+def consumed_beside(log: Path, out: Path, folder: Path) -> tuple[str | None, Path, Path]:
+    """The dialect of a log, the transcript that `consume` makes of it into `folder`, and the only one in `out`."""
+    dialect = consume_into(FileSource(log), folder)
+    (wanted,), (got,) = transcripts(folder).values(), transcripts(out).values()
+    return dialect, wanted, got
+
+
 def transcripts(folder: Path) -> dict[str, Path]:
     return {path.name: path for path in sorted(folder.glob("*.transcript.jsonl"))}
 

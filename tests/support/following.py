@@ -73,8 +73,23 @@ class Desk:
                 rows.setdefault(row["source"]["session_id"], []).append(row)
         return rows
 
+    def events(self) -> list[dict[str, Any]]:
+        """What was emitted, in order."""
+        return [json.loads(line) for data in self.emitted for line in data.splitlines()]
+
     def event_ids(self) -> Counter[str]:
-        return Counter(json.loads(line)["id"] for data in self.emitted for line in data.splitlines())
+        return Counter(event["id"] for event in self.events())
+
+
+def begin(desk: Desk, restart: bool) -> Follower:
+    """A follower that has read what there is; `restart` ends it well, so that a new one begins."""
+    follower = desk.follower()
+    catch_up(follower)
+    follower.settle_all()
+    if restart:
+        follower.close()
+        follower = desk.follower()
+    return follower
 
 
 def catch_up(follower: Follower, most: int = 2000) -> None:
