@@ -43,8 +43,15 @@ class Placing:
         def ours(path: Path) -> bool:
             return self._claim(path, False) and not taken(path)
 
+        def left_start(folder: Path, rest: str) -> int | None:
+            for name in sorted(self._there(folder).get(rest, ())):
+                started = stem_start(name)
+                if started is not None and ours(folder / name):
+                    return started
+            return None
+
         def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
-            folder, name, identity = place_of(observer, session.main, self.plan.settings, named_ms, ours)
+            folder, name, identity = place_of(observer, session.main, self.plan.settings, named_ms, left_start)
             for left in left_by_crash(self._there(folder), folder, name, identity):
                 if ours(left):
                     self._unmake(left)
@@ -89,12 +96,16 @@ class Placing:
 
 
 def place_of(
-    observer: Observer, main: str, settings: Settings, named_ms: int | None, ours: Callable[[Path], bool]
+    observer: Observer,
+    main: str,
+    settings: Settings,
+    named_ms: int | None,
+    left_start: Callable[[Path, str], int | None],
 ) -> tuple[Path, str, Identity]:
     """Folder, name and identity, the same as `consume` would use.
 
-    A log without times keeps its first name, whatever its file's time is now: with `named_ms`, or that of a transcript
-    left by a crash (`ours`).
+    A log without times keeps its first name, whatever its file's time is now: with `named_ms`, or the start time in the
+    name of a transcript that a crash left (`left_start` of the folder and the rest of the name).
     """
     facts = observer.facts
     session_id = facts.session_id or stand_in_id(main)
@@ -103,7 +114,7 @@ def place_of(
     folder = log_folder(settings.out, observer.provider.name)
     started = facts.started_ms
     if started is None:
-        started = named_ms if named_ms is not None else _named_start(folder, target, test_id, ours)
+        started = named_ms if named_ms is not None else left_start(folder, _rest_of_name(target, test_id))
     if started is None:
         started = stand_in_start(main)
     identity = Identity.of(
@@ -115,16 +126,12 @@ def place_of(
 def left_by_crash(there: Mapping[str, list[str]], folder: Path, name: str, identity: Identity) -> list[Path]:
     """Transcripts of the same session and log (parts of a rotated log count as one) with another start time, of those
     that are `there`, by their names without it."""
-    named = there.get(f"{safe_part(identity.target)}_{safe_part(identity.test_id)}{TRANSCRIPT}", ())
+    named = there.get(_rest_of_name(identity.target, identity.test_id), ())
     log = logical_name(identity.path or "")
     found = [folder / one for one in named if one != f"{name}{TRANSCRIPT}" and stem_start(one) is not None]
     return [p for p in found if logical_name(log_of(p, identity.session_id)) == log]
 
 
-def _named_start(folder: Path, target: str, test_id: str, ours: Callable[[Path], bool]) -> int | None:
-    """The start time in the name of a transcript that a follower began earlier, if there is one."""
-    for path in sorted(folder.glob(f"*_{safe_part(target)}_{safe_part(test_id)}.transcript.jsonl")):
-        started = stem_start(path.name)
-        if started is not None and ours(path):
-            return started
-    return None
+def _rest_of_name(target: str, test_id: str) -> str:
+    """A transcript's name behind its start time."""
+    return f"{safe_part(target)}_{safe_part(test_id)}{TRANSCRIPT}"
