@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,9 +31,10 @@ def row(store: CursorStore, main: str = "/logs/a.jsonl") -> SessionRow:
     )
 
 
-def put(store: CursorStore, one: SessionRow, hashes: bytes = b"", anew: bool = False) -> None:
+def put(store: CursorStore, one: SessionRow, seen: Sequence[bytes] = (), anew: bool = False) -> None:
     with store.database.transaction():
-        store.put(one, hashes, anew)
+        store.put(one)
+        store.note_seen(one.id, seen, anew)
 
 
 def test_a_session_comes_back_as_it_was_put(tmp_path: Path) -> None:
@@ -55,7 +57,8 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
     store = CursorStore(tmp_path, "here")
     one = row(store)
     with pytest.raises(ZeroDivisionError), store.database.transaction():
-        store.put(one, b"12345678")
+        store.put(one)
+        store.note_seen(one.id, [b"12345678"])
         _ = 1 // 0
     assert store.load(one.id) is None
     assert store.seen(one.id) == {}
@@ -79,12 +82,20 @@ def test_a_health_check_waits_for_a_commit_and_a_commit_for_it(tmp_path: Path) -
 def test_hashes_are_counted_and_a_session_read_again_has_only_its_new_ones(tmp_path: Path) -> None:
     store = CursorStore(tmp_path, "here")
     one = row(store)
-    put(store, one, b"aaaaaaaabbbbbbbb")
-    put(store, one, b"aaaaaaaa")
+    put(store, one, [b"aaaaaaaa", b"bbbbbbbb"])
+    put(store, one, [b"aaaaaaaa"])
     assert store.seen(one.id) == {b"aaaaaaaa": 2, b"bbbbbbbb": 1}
-    put(store, one, b"cccccccc", anew=True)
+    put(store, one, [b"cccccccc"], anew=True)
     assert store.seen(one.id) == {b"cccccccc": 1}
+    with store.database.transaction():
+        store.note_delivered(one.id, [b"dddddddd", b"eeeeeeee"])
+        store.note_delivered(one.id, [b"ffffffff"])
+    assert list(store.delivered(one.id)) == [b"dddddddd", b"eeeeeeee", b"ffffffff"]
+    with store.database.transaction():
+        store.note_delivered(one.id, [b"ffffffff"], anew=True)
+    assert list(store.delivered(one.id)) == [b"ffffffff"]
     store.forget([one.id])
+    assert not list(store.delivered(one.id))
     assert (store.seen(one.id), store.load(one.id), store.sessions()) == ({}, None, [])
     store.close()
 
@@ -132,7 +143,7 @@ def test_another_version_and_a_file_that_is_no_database_are_told(tmp_path: Path)
 def test_cursors_of_version_1_are_brought_to_this_one(tmp_path: Path) -> None:
     store = CursorStore(tmp_path, "here")
     one = row(store)
-    put(store, one, b"aaaaaaaa")
+    put(store, one, [b"aaaaaaaa"])
     store.close()
     with sqlite3.connect(tmp_path / FILE) as database:
         database.execute("ALTER TABLE input DROP COLUMN repeating")
@@ -204,7 +215,7 @@ def test_two_followers_at_once_never_give_one_id_to_two_sessions(tmp_path: Path)
 def test_forgetting_most_gives_the_disk_its_room_back(tmp_path: Path) -> None:
     store, other = CursorStore(tmp_path, "here"), CursorStore(tmp_path, "other")
     kept = row(other, "/logs/kept")
-    put(other, kept, b"aaaaaaaa")
+    put(other, kept, [b"aaaaaaaa"])
     rows = [row(store, f"/logs/{n}") for n in range(20)]
     for one in rows:
         one.state = os.urandom(1_000_000)  # does not compress

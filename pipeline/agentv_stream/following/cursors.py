@@ -1,10 +1,12 @@
 """Cursors: what a follower has to know to continue after a crash (docs/cursors.md).
 
 A row of `session` holds the state of the stages and the lengths of the outputs; a row of `input` how far a file was
-read and how to recognise it; rows of `seen` a hash of every record. Related rows are committed together.
+read and how to recognise it; rows of `seen` a hash of every record, of `delivered` one of each
+event and message of a document. Related rows are committed together.
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -100,11 +102,8 @@ class CursorStore:
         self._next += 1
         return self._next - 1
 
-    def put(self, row: SessionRow, hashes: bytes = b"", anew: bool = False) -> None:
-        """Writes a session, its inputs, and the hashes of new records; within a transaction.
-
-        With `anew` the hashes replace all earlier ones: the session was read again.
-        """
+    def put(self, row: SessionRow) -> None:
+        """Writes a session and its inputs; within a transaction."""
         ask = self.database.ask
         state = None if row.state is None else _compress.compress(row.state)
         outputs = None if row.outputs is None else _outputs_json(row.outputs)
@@ -116,10 +115,21 @@ class CursorStore:
         )  # fmt: skip
         ask("DELETE FROM input WHERE session=?", row.id)
         self.database.each(f"INSERT INTO input VALUES({','.join('?' * 21)})", _input_values(row))
+
+    def note_seen(self, session: int, hashes: Sequence[bytes], anew: bool = False) -> None:
+        """Adds the hashes of new records, within a transaction; with `anew` they replace all earlier ones: the session
+        was read again."""
+        self._note("seen", session, hashes, anew)
+
+    def note_delivered(self, session: int, hashes: Sequence[bytes], anew: bool = False) -> None:
+        """As `note_seen`, with those of what was delivered of documents."""
+        self._note("delivered", session, hashes, anew)
+
+    def _note(self, table: str, session: int, hashes: Sequence[bytes], anew: bool) -> None:
         if anew:
-            ask("DELETE FROM seen WHERE session=?", row.id)
+            self.database.ask(f"DELETE FROM {table} WHERE session=?", session)
         if hashes:
-            ask("INSERT INTO seen VALUES(?,?)", row.id, hashes)
+            self.database.ask(f"INSERT INTO {table} VALUES(?,?)", session, b"".join(hashes))
 
     def forget(self, ids: Iterable[int]) -> None:
         """Removes sessions; they are read from their beginning next time."""
@@ -130,8 +140,9 @@ class CursorStore:
     def remove(self, ids: Iterable[int]) -> None:
         """As `forget`, within a transaction."""
         for one in ids:
-            for table, column in (("session", "id"), ("input", "session"), ("seen", "session"), ("gone", "session")):
-                self.database.ask(f"DELETE FROM {table} WHERE {column}=?", one)
+            self.database.ask("DELETE FROM session WHERE id=?", one)
+            for table in ("input", "seen", "delivered", "gone"):
+                self.database.ask(f"DELETE FROM {table} WHERE session=?", one)
 
     def sessions(self, every_consumer: bool = False) -> list[SessionRow]:
         """All sessions with their inputs, without the stages' states."""
@@ -166,12 +177,16 @@ class CursorStore:
 
     def seen(self, session: int) -> dict[bytes, int]:
         """How often each record was taken, by its hash."""
-        counts: dict[bytes, int] = {}
-        for (data,) in self.database.ask("SELECT hashes FROM seen WHERE session=?", session):
+        return Counter(self._hashes("seen", session))
+
+    def delivered(self, session: int) -> Iterable[bytes]:
+        """The hashes of what was delivered of documents."""
+        return self._hashes("delivered", session)
+
+    def _hashes(self, table: str, session: int) -> Iterable[bytes]:
+        for (data,) in self.database.ask(f"SELECT hashes FROM {table} WHERE session=?", session):
             for at in range(0, len(data), HASH_BYTES):
-                one = data[at : at + HASH_BYTES]
-                counts[one] = counts.get(one, 0) + 1
-        return counts
+                yield data[at : at + HASH_BYTES]
 
     def passed(self) -> dict[str, int]:
         """Logs skipped by `--from end`, with their sizes at that time; places that were searched, with -1."""

@@ -1,6 +1,6 @@
 """Which events and messages of a document were delivered: it is read as a whole again whenever it was rewritten."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from itertools import compress
 from typing import Any
@@ -18,10 +18,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Delivered:
-    """What was delivered, as hashes. They are not in the cursors: after a restart a changed document comes whole."""
+    """What was delivered, as hashes. `stored` returns those in the cursors."""
 
-    def __init__(self) -> None:
-        self._hashes: set[bytes] = set()
+    def __init__(self, stored: Callable[[], Iterable[bytes]]) -> None:
+        self._stored = stored
+        self._hashes: set[bytes] | None = None
+        self.new: list[bytes] = []  # since the last commit
+        self.anew = False  # those in the cursors no longer count
 
     def new_in(self, batch: Batch) -> tuple[list[bool], Batch]:
         """Which events of a batch were not delivered before, and the batch without the others; remembers them."""
@@ -31,10 +34,17 @@ class Delivered:
 
     def _is_new(self, parts: Iterable[Any]) -> bool:
         own = blake2b(_encode(parts), digest_size=HASH_BYTES).digest()
+        if self._hashes is None:
+            self._hashes = {*(() if self.anew else self._stored()), *self.new}
         if own in self._hashes:
             return False
         self._hashes.add(own)
+        self.new.append(own)
         return True
+
+    def drop(self) -> None:
+        """Forgets all, because everything is delivered again."""
+        self._hashes, self.new, self.anew = None, [], True
 
 
 def _event(event: AnyEvent) -> tuple[Any, ...]:

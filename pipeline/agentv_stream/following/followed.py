@@ -66,6 +66,7 @@ class Makes:
     outputs: Callable[["Followed"], FollowOutputs | None]
     merged: Callable[[], MergedEvents | None]
     seen: Callable[[int], dict[bytes, int]]
+    delivered: Callable[[int], Iterable[bytes]]
     watch: tuple[str, ...] = ()
     cap: int = 64 * 1024 * 1024
     only: Provider | None = None
@@ -98,7 +99,7 @@ class Followed:
         self.saved = False  # it has a row in the cursors
         self.reached: FollowChain | None = None  # the chain that what was read last has passed
         self.tellings = 0  # times that everything is delivered again
-        self.delivered = Delivered()
+        self.delivered = Delivered(lambda: makes.delivered(number) if self.saved else ())
         self.active_ms = 0
         self.seen = Seen(lambda: makes.seen(number) if self.saved else {})
 
@@ -285,7 +286,7 @@ class Followed:
             self.undecided, held = self.detector, [_undecoded(batch) for batch in held]
         self.detector, self.strange = None, False
         if self.guessed not in (None, dialect):
-            self.tellings += 1
+            self._tell_again()
             for one in self.inputs:
                 one.told_until = 0
         self.guessed = None
@@ -309,10 +310,15 @@ class Followed:
         Raises: SinkError.
         """
         if not quietly and not self.document:
-            self.tellings += 1
+            self._tell_again()
         self.merged = self.makes.merged()  # the first event again has no parent
         if self.outputs is not None:
             self.outputs.restart()
+
+    def _tell_again(self) -> None:
+        """Everything is delivered again."""
+        self.tellings += 1
+        self.delivered.drop()
 
     def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
         """Builds the chain for the dialect."""

@@ -4,7 +4,7 @@ Only active sessions are in memory (`hot`); of the others only a path with its l
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,7 +78,8 @@ class Register:
         self.stores = Stores(say)
         self.makes = Makes(
             self.files, self.stores, Placing(plan, store, say, self.hot, self.taken).outputs_of, self._merged,
-            self._seen, plan.settings.watch, plan.settings.max_record, plan.only, plan.cases, plan.specs,
+            self._seen, self._delivered, plan.settings.watch, plan.settings.max_record, plan.only, plan.cases,
+            plan.specs,
         )  # fmt: skip
         self.fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
         self._last = 1
@@ -284,6 +285,9 @@ class Register:
 
     def _seen(self, number: int) -> dict[bytes, int]:
         return self.store.seen(number) if self.store is not None else {}
+
+    def _delivered(self, number: int) -> Iterable[bytes]:
+        return self.store.delivered(number) if self.store is not None else ()
 
     def _merged(self) -> MergedEvents | None:
         return MergedEvents(self._emit) if self._emit is not None else None

@@ -36,14 +36,17 @@ def anew(session: Followed) -> bool:
 def save(session: Followed, store: CursorStore) -> None:
     """Writes what the cursors keep of it, within a transaction; call `saved` when that succeeded. Raises:
     CursorError."""
-    hashes = b"" if anew(session) else b"".join(session.seen.new)
-    store.put(_row(session), hashes, session.seen.anew or anew(session))
+    seen, delivered = session.seen, session.delivered
+    store.put(_row(session))
+    store.note_seen(session.number, () if anew(session) else seen.new, seen.anew or anew(session))
+    store.note_delivered(session.number, delivered.new, delivered.anew)
 
 
 def saved(session: Followed) -> None:
     """Records that the session is in the cursors."""
     session.saved = True
     session.dirty = False
+    session.delivered.new, session.delivered.anew = [], False
     if not anew(session):  # else the hashes are written with the first state that is kept
         session.seen.new, session.seen.anew = [], False
 
