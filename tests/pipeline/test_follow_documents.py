@@ -204,3 +204,21 @@ def test_a_new_file_of_a_session_at_rest_belongs_to_it(tmp_path: Path, begin: st
         whole = [e for e in talk.records if b'"ActionEvent"' in e]
         old = [e for e in talk.records[:5] if b'"ActionEvent"' in e]
         assert (len(calls), len(set(calls))) == (len(whole) - len(old),) * 2
+
+
+def test_what_a_document_beside_the_log_says_is_told_again_with_the_log(tmp_path: Path) -> None:
+    """No state is kept of a session that has no model."""
+    desk = Desk(tmp_path)
+    session = desk.logs / "session_20260101_120000_ab"
+    session.mkdir()
+    *records, last = (FIXTURES / "vibe" / "session-old.jsonl").read_bytes().splitlines(keepends=True)
+    (session / "messages.jsonl").write_bytes(b"".join(records))
+    (session / "meta.json").write_bytes((FIXTURES / "vibe" / "session-old.meta.json").read_bytes())
+    desk.catch_up()
+    before = desk.event_ids()
+    with (session / "messages.jsonl").open("ab") as file:
+        file.write(last)
+    desk.catch_up()
+    files = {event["id"]: Path(event["source"]["file"]).name for event in desk.events()}
+    assert set(files.values()) == {"messages.jsonl", "meta.json"}
+    assert {desk.event_ids()[own] for own in before} == {2}
