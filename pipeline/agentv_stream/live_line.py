@@ -1,6 +1,5 @@
 """The live line on standard error: turn, calls by tool, open calls with their age, tokens, cost, first edit."""
 
-import os
 import shutil
 import sys
 import time
@@ -13,15 +12,11 @@ from agentv_stages.result import Observer
 from agentv_stages.visible import columns, visible
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
+from agentv_stream.terminal import takes_escapes
 
 REFRESH_SECONDS = 0.25
 NAMED = ((5, 3), (4, 3), (3, 3), (3, 1), (2, 1), (1, 1), (0, 1), (0, 0))
 """How many tools and open calls are named; the first pair that leaves room for tokens, cost and faults is used."""
-
-
-def can_redraw(stream: TextIO) -> bool:
-    """Whether a line of a stream can be erased: only in a terminal, and not in one declared as incapable of it."""
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class LiveLine:
@@ -116,7 +111,7 @@ def _spent(observer: Observer) -> list[str]:
 
 def is_wanted(settings: Settings) -> bool:
     """Whether to show a live line on standard error: as configured, else only in a terminal."""
-    return settings.live if settings.live is not None else can_redraw(sys.stderr) and not settings.quiet
+    return settings.live if settings.live is not None else takes_escapes(sys.stderr) and not settings.quiet
 
 
 def short_number(value: int) -> str:

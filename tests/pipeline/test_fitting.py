@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from agentv_stages.visible import columns
 from agentv_stream.cli.fitting import print_fitting
 
 TITLES = ("provider", "sessions", "turns", "calls", "tokens in")
@@ -43,3 +44,20 @@ def test_a_row_of_sums_stands_last() -> None:
     out = io.StringIO()
     print_fitting(out, TITLES, ROWS, ["total", "1,235", "34,569", "120,007", "3,819,665,344"], ())
     assert out.getvalue().splitlines()[-1].split() == ["total", "1,235", "34,569", "120,007", "3,819,665,344"]
+
+
+def test_where_nothing_else_helps_the_first_column_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Terminal()
+    name = "日本語-a-project-with-a-very-long-name"
+    print_fitting(out, TITLES, [[name, *ROWS[0][1:]]], None, ("turns", "sessions", "calls"))
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert [columns(line) for line in lines] == [40, 40]
+    assert lines[1] == "日本語-a-project-with-a-v… 3,819,665,344"
+
+
+def test_columns_stand_below_each_other_whatever_their_characters_take() -> None:
+    out = io.StringIO()
+    print_fitting(out, TITLES, [["日本語", *ROWS[0][1:]], ["e\u0301", *ROWS[1][1:]]], None, ())
+    assert len({columns(line) for line in out.getvalue().splitlines()}) == 1
+    assert "\x1b" not in out.getvalue()

@@ -1,38 +1,37 @@
 """Tables of figures that fit the terminal: numbers are never cut; if there is no room, columns are left out."""
 
+import shutil
 from collections.abc import Sequence
 from typing import TextIO
 
+from agentv_stages.visible import columns, padded
+from agentv_stream.terminal import takes_escapes
 
-def print_fitting(
-    file: TextIO, titles: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[str] | None, spare: Sequence[str]
-) -> None:
+_PIPED = 160  # columns where there is no terminal
+_LEAST = 8  # width of the first column
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+Row = Sequence[str]
+
+
+def print_fitting(file: TextIO, titles: Row, rows: Sequence[Row], last: Row | None, spare: Row) -> None:
     """Prints rows below titles, the first column left-aligned. `last` is a row of sums.
 
-    `spare` are titles of columns that can be left out, in that order. Raises: OSError.
+    `spare` are titles of columns that can be left out, in that order; then the first column is cut. Raises: OSError.
     """
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(file=file, highlight=False, width=None if file.isatty() else 160)
-    table = Table()
+    room = shutil.get_terminal_size().columns if file.isatty() else _PIPED
+    lines = [titles, *rows, *([last] if last is not None else [])]
+    widths = [max(map(columns, column)) for column in zip(*lines, strict=True)]
+    shown, gap, left = [*range(len(titles))], 2, room
     for gap, missing in ((2, 0), *((1, n) for n in range(len(spare) + 1))):
-        table = Table(
-            box=None,
-            pad_edge=False,
-            header_style="bold",
-            show_footer=last is not None,
-            padding=(0, gap - 1, 0, 1),
-        )
         shown = [i for i, title in enumerate(titles) if title not in spare[:missing]]
-        for i in shown:
-            footer = last[i] if last is not None else ""
-            table.add_column(
-                titles[i], footer, justify="right" if i else "left", no_wrap=i > 0, min_width=0 if i else 8
-            )
-        for row in rows:
-            table.add_row(*(Text(row[i]) for i in shown))
-        if Console(width=10_000, height=1).measure(table).maximum <= console.width:
+        left = room - sum(widths[i] + gap for i in shown[1:])
+        if widths[0] <= left:
             break
-    console.print(table)
+    first = max(min(widths[0], left), _LEAST)
+    bold, plain = (_BOLD, _PLAIN) if takes_escapes(file) else ("", "")
+    out: list[str] = []
+    for line in lines:
+        numbers = [" " * (widths[i] - columns(line[i]) + gap) + line[i] for i in shown[1:]]
+        text = "".join([padded(line[0], first), *numbers])
+        out.append(f"{bold}{text}{plain}\n" if line is titles or line is last else f"{text}\n")
+    file.write("".join(out))
