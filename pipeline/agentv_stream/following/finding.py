@@ -46,6 +46,7 @@ class Finding:
         self._advance = advance
         self._rest = rest
         self._folder = RememberingFolder()
+        self._beside: set[tuple[int, int]] = set()  # sessions whose companions were looked for in these listings
         self.listing = Scan(register.plan, register.stores)
         self._by_folder: dict[str, list[str]] | None = None  # the files that are known, for the scan that needs it
         self._began = False
@@ -55,6 +56,7 @@ class Finding:
     def begin_round(self) -> None:
         """Discards the folder listings of the previous round."""
         self._folder = RememberingFolder()
+        self._beside.clear()
 
     def scan(self) -> None:
         """Examines all files: new ones become sessions or parts of one, and are read."""
@@ -95,6 +97,11 @@ class Finding:
             return 0
         if self._began or self._taken:
             for session in self._near(one.path):
+                looked = session.number, len(session.inputs)
+                if looked in self._beside:  # the listings are still the same
+                    continue
+                if session.provider is not None:
+                    self._beside.add(looked)
                 if self.companions(session) and one.path in self._entries:
                     return self._entries[one.path].number
             owner = self._owner(one)

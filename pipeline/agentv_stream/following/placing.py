@@ -61,7 +61,8 @@ class Placing:
             if self.taken.get(str(path), session.number) not in (session.number, KEPT):
                 return True
             others = (s.outputs.state for s in self.hot.values() if s is not session and s.outputs is not None)
-            return any(state is not None and state.path(TRANSCRIPT) == path for state in others)
+            folder, name = str(path.parent), path.name.removesuffix(TRANSCRIPT)
+            return any(state is not None and state.stem == name and state.folder == folder for state in others)
 
         return FollowOutputs(place, self.plan.settings.stream_log, taken, self._claim, self._made, self._hold)
 
