@@ -26,6 +26,7 @@ from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli.checking import check_sources
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError, worst
+from agentv_stream.folder import LocalFolder
 from support.decoding import FIXTURES, corpus
 from support.fake_agents import READ_EDIT, init, stream
 
@@ -193,6 +194,24 @@ def test_sub_agents_that_are_left_out_are_not_judged_on_their_own(tmp_path: Path
     assert [check for check in checks if "/subagents/" in check.source]
     told = worth_telling(checks, [str(tmp_path / "logs")])
     assert [check.source for check in told if "/subagents/" in check.source] == []
+
+
+def test_a_folder_is_listed_once_however_many_logs_it_contains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "logs").mkdir()
+    data = (FIXTURES / "claude" / "0f3c2a10-5b7e-4c1d-9a61-2d5e8f9b7c01.jsonl").read_bytes()
+    for n in range(9):
+        (tmp_path / "logs" / f"{n}.jsonl").write_bytes(data)
+    listed: list[str] = []
+    glob = LocalFolder.glob
+
+    def noted(folder: LocalFolder, pattern: str) -> list[str]:
+        listed.append(pattern)
+        return glob(folder, pattern)
+
+    monkeypatch.setattr(LocalFolder, "glob", noted)
+    run_cli(tmp_path, sources=[str(tmp_path / "logs")], quiet=True)
+    beside = [pattern for pattern in listed if Path(pattern).parent == tmp_path / "logs"]
+    assert len(beside) == len(set(beside)) > 0
 
 
 def test_a_source_that_is_named_twice_is_checked_once(tmp_path: Path) -> None:

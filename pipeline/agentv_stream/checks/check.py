@@ -11,7 +11,7 @@ import msgspec
 from agentv_stages.batch import Batch
 from agentv_stages.event import Status
 from agentv_stages.payload import indented_json, told_json
-from agentv_stages.provider import Provider
+from agentv_stages.provider import Folder, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
 from agentv_stream.checks.run_end import RunEnd, run_end, silent_end
@@ -124,9 +124,17 @@ class SourceCheck:
 
 
 def check_source(
-    path: Path, specs: Sequence[Spec], case: str | None = None, provider: str | None = None, subagents: bool = True
+    path: Path,
+    specs: Sequence[Spec],
+    case: str | None = None,
+    provider: str | None = None,
+    subagents: bool = True,
+    folder: Folder | None = None,
 ) -> SourceCheck:
-    """Checks a finished source. A problem with the source is put into `error`; a wrong spec raises SpecError."""
+    """Checks a finished source; `folder` is where sub-agents' files are looked for, by default the local disk.
+
+    A problem with the source is put into `error`; a wrong spec raises SpecError.
+    """
     from agentv_stream.files import check_readable, read_pieces
 
     check = SourceCheck(str(path))
@@ -139,7 +147,7 @@ def check_source(
             raise EmptyInput(f"{path}: nothing else of the attempt was stored")
         check_readable(path)
         with without_collector():
-            reader = SessionReader(read_pieces(path), str(path), provider)
+            reader = SessionReader(read_pieces(path), str(path), provider, folder=folder)
             for batch in reader.batches(subagents):
                 checker.observe(batch)
             check.cases = checker.finish()
@@ -155,7 +163,7 @@ def check_source(
     except AgentvStreamError as error:
         check.error = error
         return check
-    check.companions = [companion.path for companion in companions_of(reader.provider, str(path))]
+    check.companions = [companion.path for companion in companions_of(reader.provider, str(path), folder=folder)]
     check.provider = reader.provider.name
     check.session_id = result.session.id
     check.status, check.reason = result.status, result.evidence.reason

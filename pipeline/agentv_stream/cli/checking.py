@@ -15,6 +15,7 @@ from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
+from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.errors import AgentvStreamError, NotALog, worst
 from agentv_stream.outputs.publish import means_stdout, publish_now
 
@@ -39,7 +40,8 @@ def check_sources(
         check_own_files((("--jsonl", jsonl), ("--junit", junit_file)), (*specs, *sources))
         loaded = [load_spec(path, threshold) for path in specs]
         tell_warnings(loaded)
-        checks = [check_source(path, loaded, case, provider, subagents) for path in expand(sources)]
+        folder = RememberingFolder()  # thousands of logs may be in one
+        checks = [check_source(path, loaded, case, provider, subagents, folder) for path in expand(sources)]
         checks = worth_telling(checks, sources)
         if not checks:
             raise NotALog(f"no agent's log was found in {', '.join(sources)}")
