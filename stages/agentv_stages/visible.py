@@ -6,8 +6,12 @@ JSON keeps its meaning: whatever a terminal could act on is escaped in JSON's ow
 import re
 import unicodedata
 
-_PLAIN = re.compile(r"[ -~]*")
-_NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u2500-\u25fc\u2713-\u2718]*")
+_UNUSUAL = re.compile(
+    "[^ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u23ff\u2500-\u27bf"
+    "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3]"
+)
+"""Characters that are looked up one by one; the others are printable."""
+_NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u23ce\u2500-\u25fc\u2713-\u2718]*")
 
 _ACTING = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]"  # DEL, and the controls of U+0080 to U+009F: U+009B begins a sequence, as ESC [ does
@@ -31,8 +35,7 @@ def visible(text: str, width: int | None = None) -> str:
     longer = width is not None and len(text) > width * 4
     if width is not None and longer:
         text = text[: width * 4]
-    if not _PLAIN.fullmatch(text):
-        text = "".join(c if c.isprintable() and unicodedata.category(c) != "Cf" else _shown(c) for c in text)
+    text = _UNUSUAL.sub(_printable, text)
     if width is None or (columns(text) <= width and not longer):
         return text
     return text[: fitting(text, max(width - 1, 0))] + "…"
@@ -51,6 +54,8 @@ def columns(text: str) -> int:
 
 def fitting(text: str, width: int) -> int:
     """How many characters of a text fit into `width` columns."""
+    if _NARROW.fullmatch(text):
+        return min(len(text), max(width, 0))
     used = 0
     for n, char in enumerate(text):
         used += _columns(char)
@@ -66,7 +71,10 @@ def _columns(char: str) -> int:
     return 0 if unicodedata.category(char) in ("Mn", "Me") and char != "\ufe0f" else 1
 
 
-def _shown(char: str) -> str:
+def _printable(found: re.Match[str]) -> str:
+    char = found[0]
+    if char.isprintable() and unicodedata.category(char) != "Cf":
+        return char
     if char == "\n":
         return "⏎"
     if char == "\t":
