@@ -26,6 +26,11 @@ def _rows(root: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
+def _files(root: Path) -> dict[str, tuple[list[str], Any]]:
+    """The keys and rows of every file, by its path."""
+    return {file.path: (file.keys, pq.read_table(root / file.path)) for file in manifest_of(str(root)).files}
+
+
 def _imported(folder: Path, sessions: int = 12) -> None:
     """A data set of made sessions; its sources lie in `in` beside it."""
     make_folder(folder / "in", sessions)
@@ -120,6 +125,26 @@ def test_big_partitions_become_several_files(tmp_path: Path, monkeypatch: pytest
     assert len(calls) > 3
     rows = sum(row["tool_calls"] for row in _rows(tmp_path / "d", "sessions"))
     assert rows == sum(file.rows for file in calls) == len(_rows(tmp_path / "d", "tool_calls"))
+
+
+@pytest.mark.parametrize(("rows", "size"), [(0, 1 << 30), (30, 1 << 30), (1 << 30, 20_000), (1 << 30, 1 << 30)])
+def test_files_are_the_same_however_many_are_written_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, size: int
+) -> None:
+    """Each alone, some together, more than can be held, all together; several batches in each staging file."""
+    for n in range(24):
+        data = claude_session(n, 3 + n % 4).replace(b"2026-03-", b"2026-0%d-" % (3 + n % 3))
+        (tmp_path / f"{n * 7 % 24:02}.jsonl").write_bytes(data)
+    monkeypatch.setattr(plan, "SHARE", 2)
+    monkeypatch.setattr(staging, "BATCH_ROWS", 9)
+    monkeypatch.setattr(shards, "TOGETHER_ROWS", 0)
+    import_sessions([tmp_path], parquet=tmp_path / "one", engine="serial")
+    monkeypatch.setattr(shards, "TOGETHER_ROWS", rows)
+    monkeypatch.setattr(shards, "GROUP_BYTES", size)
+    import_sessions([str(tmp_path / "*.jsonl")], parquet=tmp_path / "other", engine="serial")
+    one, other = _files(tmp_path / "one"), _files(tmp_path / "other")
+    assert len({path.rpartition("/")[0] for path in one}) > 8
+    assert one == other
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from agentv_stream.bulk.letters import remove_blobs
 from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.places import sweep_left
-from agentv_stream.bulk.shards import make_shards, write_shard
+from agentv_stream.bulk.shards import make_groups, make_shards, one_by_one, write_shards
 from agentv_stream.bulk.state import Entry, State, unchanged
 from agentv_stream.bulk.unit import Unit, Work
 from agentv_stream.bulk.worker import key_of
@@ -176,7 +176,7 @@ def _publish(
         return
     shards = make_shards(root, manifest, new, gone)
     files: list[DataFile] = []
-    for _, data in crew.run(write_shard, shards, lambda shard: [shard]):
+    for _, data in crew.run(write_shards, make_groups(shards), one_by_one):
         if data is None:
             raise SourceError(f"{root}: the worker that wrote a file of the data set died")
         files += msgspec.json.decode(data, type=list[DataFile])

@@ -1,8 +1,9 @@
 """Shards of a data set: the rows of one table, provider and day, written as Parquet files by the workers."""
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from agentv_stream.extras import arrow
 from agentv_stream.outputs.naming import safe_part
 
 GROUP_ROWS = 131_072
+TOGETHER_ROWS = 16_384  # of small shards that are written by one task
 GROUP_BYTES = 32 * 1024 * 1024
 FILE_BYTES = 256 * 1024 * 1024
 
@@ -57,25 +59,82 @@ def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: f
     return sorted(shards, key=lambda s: (-sum(rows.rows for _, rows in s.rows), s.folder, s.old is not None))
 
 
-def write_shard(shard: Shard) -> bytes:
-    """Writes the files of a shard; returns a list of `DataFile` as JSON. Raises: SinkError, SourceError."""
+def make_groups(shards: Iterable[Shard]) -> list[tuple[Shard, ...]]:
+    """The shards, the small ones of a table together. Their order within a table is kept."""
+    groups: list[list[Shard]] = []
+    last: dict[str, tuple[int, list[Shard]]] = {}  # by table: the rows of the group that still has room
+    for shard in shards:
+        rows = sum(part.rows for _, part in shard.rows)
+        held, group = last.get(shard.table, (TOGETHER_ROWS, list[Shard]()))
+        if shard.old is not None or held + rows > TOGETHER_ROWS:
+            held, group = 0, []
+            groups.append(group)
+        group.append(shard)
+        if shard.old is None:
+            last[shard.table] = held + rows, group
+    return [tuple(group) for group in groups]
+
+
+def one_by_one(group: tuple[Shard, ...]) -> list[tuple[Shard, ...]]:
+    """The group divided into one for each shard."""
+    return [(shard,) for shard in group]
+
+
+def write_shards(group: Sequence[Shard]) -> bytes:
+    """Writes the files of some shards; returns a list of `DataFile` as JSON. Raises: SinkError, SourceError."""
+    gathered = _gathered(group) if len(group) > 1 else None
+    files: list[DataFile] = []
+    for n, shard in enumerate(group):
+        files += _write(shard, _batches(shard.rows) if gathered is None else gathered[n])
+    return msgspec.json.encode(files)
+
+
+def _write(shard: Shard, batches: Iterable[tuple[str, Any, int]]) -> list[DataFile]:
     writer = _Writer(shard)
     try:
         if shard.old is not None:
             _copy_old(shard, shard.old, writer)
         else:
-            for key, batch in _batches(shard.rows):
-                writer.add(key, batch)
+            for key, batch, size in batches:
+                writer.add(key, batch, size)
         writer.close()
     except OSError as error:
         raise SinkError(object_store.join(shard.root, shard.folder), error) from error
     finally:
         writer.abandon()
-    return msgspec.json.encode(writer.files)
+    return writer.files
 
 
-def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
-    """The staged rows, unit by unit, as record batches; only a few staging files are open at a time."""
+def _gathered(group: Sequence[Shard]) -> list[list[tuple[str, Any, int]]] | None:
+    """The staged rows of several shards, of each in the order of its units; None if they are too large to be held.
+
+    They are read in the order in which they are stored: one batch has sessions of many days, and unpacking it for each
+    of them costs more than all the rest.
+    """
+    pa = arrow()
+    found: list[list[Any]] = [[None for _ in shard.rows] for shard in group]
+    parts = [(part, n, i) for n, shard in enumerate(group) for i, (_, part) in enumerate(shard.rows)]
+    parts.sort(key=lambda one: (one[0].path, one[0].batch, one[0].offset))
+    held = 0
+    for path, inside in groupby(parts, key=lambda one: one[0].path):
+        ours = list(inside)
+        with closing(_Staged(path)) as staged:
+            pieces = [piece for part, _, _ in ours for piece in staged.take(part)]
+        # Joined to an empty one: pieces alone would be views, and hold the whole batches.
+        (rows,) = pa.Table.from_batches([pieces[0].slice(0, 0), *pieces]).combine_chunks().to_batches()
+        held += rows.nbytes
+        if held > GROUP_BYTES:
+            return None
+        offset = 0
+        for part, n, i in ours:
+            found[n][i] = rows.slice(offset, part.rows)
+            offset += part.rows
+    return [[(key, found[n][i], 0) for i, (key, _) in enumerate(shard.rows)] for n, shard in enumerate(group)]
+
+
+def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any, int]]:
+    """The staged rows, unit by unit, as record batches with their sizes in bytes; only a few staging files are open at
+    a time."""
     opened: dict[str, _Staged] = {}
     try:
         for key, part in rows:
@@ -83,8 +142,9 @@ def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
                 if len(opened) >= 16:
                     opened.pop(next(iter(opened))).close()
                 opened[part.path] = _Staged(part.path)
-            for batch in opened[part.path].take(part):
-                yield key, batch
+            staged = opened[part.path]
+            for batch in staged.take(part):
+                yield key, batch, int(batch.num_rows * staged.row_bytes)
     finally:
         for staged in opened.values():
             staged.close()
@@ -100,6 +160,7 @@ class _Staged:
         self._reader = pa.ipc.open_file(self._file, options=options)
         self._number = -1
         self._batch: Any = None
+        self.row_bytes = 0.0  # on average, in the last batch: to ask each slice costs as much as writing it
 
     def take(self, part: Rows) -> Iterator[Any]:
         """The rows of a unit, as slices of the batches that contain them."""
@@ -107,6 +168,7 @@ class _Staged:
         while left:
             if number != self._number:
                 self._batch, self._number = self._reader.get_batch(number), number
+                self.row_bytes = self._batch.nbytes / max(self._batch.num_rows, 1)
             piece = self._batch.slice(offset, left)
             yield piece
             left -= piece.num_rows
@@ -124,7 +186,7 @@ def _copy_old(shard: Shard, old: DataFile, writer: "_Writer") -> None:
         for batch in source.iter_batches(batch_size=GROUP_ROWS):
             kept = batch.filter(pc.invert(pc.is_in(batch.column("session_key"), value_set=dropped)))
             if kept.num_rows:
-                writer.add(None, kept)
+                writer.add(None, kept, kept.nbytes)
     writer.keys = [key for key in old.keys if key not in shard.dropped]
 
 
@@ -143,14 +205,14 @@ class _Writer:
         self._writer: Any = None
         self._local = Path()
 
-    def add(self, key: str | None, batch: Any) -> None:
+    def add(self, key: str | None, batch: Any, size: int) -> None:
         if key is not None and (not self.keys or self.keys[-1] != key):
             if self._writer is not None and self._local.stat().st_size >= FILE_BYTES:
                 self._finish()
             self.keys.append(key)
         self._held.append(batch)
         self._rows += batch.num_rows
-        self._bytes += batch.nbytes
+        self._bytes += size
         if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
             self._group()
 
