@@ -1,8 +1,5 @@
 """How rules look at tool calls: which calls count, and how a step of a spec refers to one."""
 
-import re
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -10,6 +7,7 @@ from msgspec import Struct
 from agentv_stages.event import MAIN, AnyEvent, Kind, ToolCall
 from agentv_stages.trajectory.arguments import MISSING, ArgsMatch, args_match
 from agentv_stages.trajectory.json_values import is_object
+from agentv_stages.trajectory.wildcards import glob
 
 
 def counts(event: AnyEvent, all_streams: bool) -> bool:
@@ -26,14 +24,6 @@ def arguments_of(call: ToolCall) -> Any:
         return call.input
     except ValueError:
         return MISSING
-
-
-@lru_cache(maxsize=1024)
-def glob(pattern: str) -> Callable[[str], bool]:
-    """A test for whole names: `*` and `?` are wildcards, no other character is special, case does not matter."""
-    parts = [".*" if c == "*" else "." if c == "?" else re.escape(c) for c in re.sub(r"\*+", "*", pattern)]
-    compiled = re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
-    return lambda text: compiled.fullmatch(text) is not None
 
 
 def is_glob(text: str) -> bool:

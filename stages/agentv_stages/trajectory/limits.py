@@ -7,8 +7,7 @@ Shell texts are judged by the programs at their command positions (`agentv_stage
 import hashlib
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, json
@@ -19,34 +18,13 @@ from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.calls import arguments_of, counts, named, string_member
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.wildcards import path_test, text_test
 
 FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
 QUOTES = re.compile(r"[\"'\\]")
 FIND_RUNS = re.compile(r"\s-(?:exec|execdir|ok|okdir)\s+")
 FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Delete", "LS"))
-
-
-@lru_cache(maxsize=1024)
-def text_test(pattern: str) -> Callable[[str], bool]:
-    """A test for command texts: `*` is any text, `rm:*` and `rm *` also match the bare `rm`. Case matters."""
-    if pattern.endswith(":*"):
-        pattern = pattern[:-2] + " *"
-    bare = pattern[:-2] if pattern.endswith(" *") else None
-    compiled = re.compile(".*".join(re.escape(part) for part in re.sub(r"\*+", "*", pattern).split("*")), re.DOTALL)
-    return lambda text: compiled.fullmatch(text) is not None or text == bare
-
-
-@lru_cache(maxsize=1024)
-def path_test(pattern: str) -> Callable[[str], bool]:
-    """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` matches the end of a
-    path."""
-    parts = re.split(r"(\*\*/?|\*|\?)", pattern.removeprefix("./"))
-    table = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-    body = "".join(table.get(part, re.escape(part)) for part in parts)
-    start = "" if pattern.startswith(("/", "~")) else "(?:.*/)?"
-    compiled = re.compile(start + body, re.DOTALL)
-    return lambda path: compiled.fullmatch(posixpath.normpath(path.replace("\\", "/"))) is not None
 
 
 def command_texts(command: str) -> list[str]:

@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, AssistantText, Reasoning, ToolCall, ToolResult
 from agentv_stages.trajectory.arguments import MISSING, contains, deep_equal, without
-from agentv_stages.trajectory.calls import arguments_of, counts, glob
+from agentv_stages.trajectory.calls import arguments_of, counts
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.wildcards import glob
 
 STEP_TYPES = ("tool", "command", "message", "reasoning", "search", "span")
 COMMAND_TOOLS = frozenset(("exec_command", "local_shell", "shell"))

@@ -16,9 +16,10 @@ from msgspec import Struct
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.payload import text_of
 from agentv_stages.recent import remember
-from agentv_stages.trajectory.calls import arguments_of, counts, glob, string_member
+from agentv_stages.trajectory.calls import arguments_of, counts, string_member
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.wildcards import glob
 
 MOST_WAITING = 10_000
 MOST_NAMES = 1_000

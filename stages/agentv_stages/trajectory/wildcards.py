@@ -1,0 +1,79 @@
+"""The wildcards of specs: a pattern in, a test for names, command texts or paths out.
+
+The texts come from agents, so no test may take more than time in proportion to the text: `.*x.*y.*z` as a plain
+regular expression took minutes for a command of 2,000 characters. After `*`, a piece is therefore looked for where it
+comes first, and never again (an atomic group), which finds whatever can be found.
+"""
+
+import posixpath
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+
+def _pattern(pattern: str, question: bool, flags: re.RegexFlag) -> re.Pattern[str]:
+    """`*` is any text; `?` any character, if `question` says so."""
+    pieces = [re.escape(piece) for piece in re.sub(r"\*+", "*", pattern).split("*")]
+    if question:
+        pieces = [piece.replace(r"\?", ".") for piece in pieces]
+    if len(pieces) == 1:
+        return re.compile(pieces[0], flags | re.DOTALL)
+    first, *middle, last = pieces
+    found = "".join(f"(?>.*?{piece})" for piece in middle)
+    return re.compile(f"{first}{found}.*{last}", flags | re.DOTALL)
+
+
+@lru_cache(maxsize=1024)
+def glob(pattern: str) -> Callable[[str], bool]:
+    """A test for whole names: `*` and `?` are wildcards, no other character is special, case does not matter."""
+    compiled = _pattern(pattern, True, re.IGNORECASE)
+    return lambda text: compiled.fullmatch(text) is not None
+
+
+@lru_cache(maxsize=1024)
+def text_test(pattern: str) -> Callable[[str], bool]:
+    """A test for command texts: `*` is any text, `rm:*` and `rm *` also match the bare `rm`. Case matters."""
+    if pattern.endswith(":*"):
+        pattern = pattern[:-2] + " *"
+    bare = pattern[:-2] if pattern.endswith(" *") else None
+    compiled = _pattern(pattern, False, re.NOFLAG)
+    return lambda text: compiled.fullmatch(text) is not None or text == bare
+
+
+@lru_cache(maxsize=1024)
+def path_test(pattern: str) -> Callable[[str], bool]:
+    """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` matches the end of a
+    path."""
+    parts = [part for part in re.split(r"(\*\*/?|\*|\?)", pattern.removeprefix("./")) if part]
+    if not pattern.startswith(("/", "~")):
+        parts.insert(0, "**/")
+
+    def test(path: str) -> bool:
+        path = posixpath.normpath(path.replace("\\", "/"))
+        ends = {0}  # where in the path the parts so far can end
+        for part in parts:
+            ends = _ends(part, path, ends)
+            if not ends:
+                return False
+        return len(path) in ends
+
+    return test
+
+
+def _ends(part: str, path: str, starts: set[int]) -> set[int]:
+    """Where a part of a pattern can end that begins at one of `starts`."""
+    if part == "**":
+        return set(range(min(starts), len(path) + 1))
+    if part == "**/":  # nothing, or folders
+        return starts | {i + 1 for i in range(min(starts), len(path)) if path[i] == "/"}
+    if part == "?":
+        return {i + 1 for i in starts if i < len(path) and path[i] != "/"}
+    if part != "*":
+        return {i + len(part) for i in starts if path.startswith(part, i)}
+    ends: set[int] = set()
+    for start in starts:
+        while start not in ends:
+            ends.add(start)
+            if start < len(path) and path[start] != "/":
+                start += 1
+    return ends

@@ -1,0 +1,64 @@
+"""The wildcards of specs: what they match, and that no text of an agent keeps them busy."""
+
+import pytest
+
+from agentv_stages.trajectory.wildcards import glob, path_test, text_test
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("*", "", True),
+        ("mcp__*__query", "mcp__a__b__query", True),
+        ("a*ab", "ab", False),
+        ("a*ab", "aab", True),
+        ("R?ad*", "read", True),
+        ("R?ad", "Raead", False),
+        ("a.c", "abc", False),
+    ],
+)
+def test_a_name_is_matched_as_a_whole_whatever_its_case(pattern: str, text: str, fits: bool) -> None:
+    assert glob(pattern)(text) is fits
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("rm *", "rm", True),
+        ("rm:*", "rm -rf x", True),
+        ("rm *", "rmdir x", False),
+        ("git * --force*", "git push\n--force-with-lease", False),
+        ("git * --force*", "git push --force-with-lease", True),
+        ("a?", "ab", False),
+        ("RM *", "rm x", False),
+    ],
+)
+def test_a_command_is_matched_as_a_whole(pattern: str, text: str, fits: bool) -> None:
+    assert text_test(pattern)(text) is fits
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        ("*.env", "/w/.env", True),
+        ("*.env", "/w/x.env/y", False),
+        ("src/**", "/w/src/a/b.py", True),
+        ("src/*", "/w/src/a/b.py", False),
+        ("/src/**", "/w/src/a", False),
+        ("src/**/*.py", "src/a.py", True),
+        ("src/**.py", "src/a/b.py", True),
+        ("a?c", "a/c", False),
+        ("./a", "x\\.\\a", True),
+        ("/etc/**", "/w/../etc/passwd", True),
+    ],
+)
+def test_one_asterisk_of_a_path_does_not_cross_folders(pattern: str, path: str, fits: bool) -> None:
+    assert path_test(pattern)(path) is fits
+
+
+def test_a_long_text_of_an_agent_does_not_keep_a_pattern_busy() -> None:
+    """As plain regular expressions these took minutes for texts of 2,000 characters, and grew with the fourth power."""
+    assert not text_test("*x*y*x*z")("xy" * 20_000)
+    assert not glob("*x*y*x*z")("xy" * 20_000)
+    assert not path_test("**/x/**/x/**/z")("x/" * 20_000)
+    assert not path_test("*x*y*x*z")("xy" * 20_000)
