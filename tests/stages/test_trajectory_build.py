@@ -35,3 +35,22 @@ def test_an_entry_may_be_any_mapping_and_needs_no_context() -> None:
     assert isinstance(one, Evaluator)
     assert isinstance(other, Evaluator)
     assert one.terms == other.terms
+
+
+LARGE = 10**400
+TOO_LARGE: list[dict[str, Any]] = [
+    {"type": "max-turns", "max": LARGE},
+    {"type": "max-turns", "max": float("inf")},
+    {"type": "max-turns", "max": 5, "threshold": LARGE},
+    {"type": "max-repeats", "max": 1, "window": LARGE},
+    {"type": "trajectory:step-count", "value": {"min": LARGE}},
+    {"type": "tool-trajectory", "mode": "any_order", "minimums": {"Read": LARGE}},
+    {"type": "tool-trajectory", "mode": "exact", "expected": [{"tool": "Read", "max_duration_ms": LARGE}]},
+]
+
+
+@pytest.mark.parametrize("entry", TOO_LARGE, ids=range(len(TOO_LARGE)))
+def test_a_number_beyond_floats_is_refused(entry: dict[str, Any]) -> None:
+    """OverflowError ended the command."""
+    with pytest.raises(ConfigError, match="number"):
+        build(entry)

@@ -375,3 +375,15 @@ def test_negating_what_is_broken_whatever_its_score_gives_1() -> None:
         case.push(event)
     case.flush()
     assert case.result().verdict == "pass"
+
+
+@pytest.mark.parametrize("match", ["exact", "superset", "superset_deep", "subset", ["n"]])
+@pytest.mark.parametrize(("expected", "actual"), [(10**400, 5.5), (5.5, 10**400)], ids=["expected", "actual"])
+def test_an_integer_beyond_floats_in_the_arguments_of_a_call_equals_no_other(
+    match: Any, expected: float, actual: float
+) -> None:
+    """OverflowError ended the command, and with it a live check, whatever the agent did next."""
+    config = {"type": "tool-trajectory", "mode": "exact", "args_match": match}
+    config["expected"] = [{"tool": "a", "args": {"n": expected}}]
+    assert score(config, trace_of([("a", {"n": actual})])) == (0.0, False)
+    assert score(config, trace_of([("a", {"n": expected})])) == (1.0, True)

@@ -4,7 +4,6 @@
 accepted with one warning before the release named in `REMOVED_IN`, refused from then on.
 """
 
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentv_stages.trajectory.config import MOST
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.agent_kinds import AGENT_KINDS, MODEL, OTHER_KINDS, PROMPT, SETTINGS, AgentKind
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
@@ -180,7 +180,7 @@ class _Reader:
             made.cwd = self.document.path.parent / self.text(target["cwd"])
         seconds = target.get("timeout_seconds")
         if seconds is not None:
-            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MOST:
                 raise self.document.error((*at, "timeout_seconds"), "timeout_seconds is a number above 0")
             made.timeout_seconds = float(seconds)
         if agent is None:

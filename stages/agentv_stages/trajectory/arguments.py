@@ -3,7 +3,6 @@
 Source: AgentV 0.26 to 4.42, `args` and `args_match` of tool-trajectory; the newer `trajectory:tool-args-match`.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
@@ -32,7 +31,7 @@ def deep_equal(left: Any, right: Any, depth: int = 0) -> bool:
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, int | float) and isinstance(right, int | float):
-        return left == right or (math.isnan(left) and math.isnan(right))
+        return left == right or (left != left and right != right)  # NaN; `isnan` takes no integer beyond floats
     if is_object(left) and is_object(right):
         a: Mapping[str, Any] = left
         b: Mapping[str, Any] = right

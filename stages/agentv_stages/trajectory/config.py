@@ -1,6 +1,5 @@
 """Reads the values of an evaluator's configuration, and reports where a bad one is."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -13,6 +12,9 @@ Config: TypeAlias = Mapping[str, Any]
 
 KIND_NAMES = ("read", "write", "execute", "search", "plan", "ask", "other")
 
+
+MOST = 1e300
+"""The largest number of a specification; an integer beyond floats can neither be compared with one nor be shown."""
 
 STEP = frozenset(("tool", "kind", "args", "input", "args_match", "max_duration_ms", "output", "description"))
 """The fields of a step of `expected`."""
@@ -46,8 +48,10 @@ def number(config: Config, key: str, least: float | None = None, most: float | N
     value: Any = config.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise ConfigError(f"{key} is a number", (key,))
+    if abs(value) > MOST:
+        raise ConfigError(f"{key} is a number up to {MOST:g}", (key,))
     if (least is not None and value < least) or (most is not None and value > most):
         above = f" to {most:g}" if most is not None else " on"
         raise ConfigError(f"{key} is a number from {least:g}{above}", (key,))

@@ -1,6 +1,5 @@
 """Builds the rule of each type of evaluator: configuration in, rule out. One function for one type or several."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,6 +11,7 @@ from agentv_stages.trajectory.calls import Step
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.config import (
     KIND_NAMES,
+    MOST,
     Config,
     ConfigError,
     args_match_of,
@@ -101,10 +101,10 @@ def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, 
         raise ConfigError("minimums maps tools to numbers", ("minimums",))
     minimums: Mapping[Any, Any] = value
     for name, least in minimums.items():
-        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least < math.inf:
+        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= MOST:
             raise ConfigError(f"the minimum of {name} is a number from 0", ("minimums", str(name)))
         if str(name).startswith("kind:") and str(name)[5:] not in KIND_NAMES:
-            raise ConfigError(f"no kind {str(name)[5:]!r}", ("minimums", str(name)), KIND_NAMES)
+            raise ConfigError(f"no kind {str(name)[5:]!r}", ("minimums", str(name)), KIND_NAMES, str(name)[5:])
     return {str(name): float(least) for name, least in minimums.items()}
 
 
