@@ -1,8 +1,12 @@
-"""The text of the last answer, which comes in pieces."""
+"""The text of the last answer, which comes in pieces, and the patterns that it is held against."""
 
+import warnings
+
+import pytest
 from msgspec import Raw
 
 from agentv_stages.event import AssistantText
+from agentv_stages.trajectory import ConfigError, build
 from agentv_stages.trajectory.answer import LONGEST, MOST_PIECES, Answer
 from support.events import at
 
@@ -24,3 +28,40 @@ def test_an_answer_in_many_pieces_is_read_as_one() -> None:
         long.observe(said(text))
     long.finish()
     assert (long.state.passed, len(long.state.text)) == (True, LONGEST)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        (r"(?<key>\w+)=\k<key>", "x a=a", True),
+        (r"(?<key>\w+)=\k<key>", "x a=b", False),
+        (r"\(?<b>", "<b>", True),
+        (r"[(?<a]", "P", False),
+        (r"(?<=a)b", "ab", True),
+        (r"(?<!a)b", "ab", False),
+        (r"[[a]", "[", True),
+    ],
+)
+def test_named_groups_may_be_those_of_javascript(pattern: str, text: str, found: bool) -> None:
+    """AgentV's patterns are JavaScript's; `(?<name>…)` was refused. `[[` made Python print a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer = Answer("regex", [pattern])
+    answer.observe(said(text))
+    answer.finish()
+    assert answer.state.passed is found
+
+
+@pytest.mark.parametrize("pattern", ["a{99999999999}", "(" * 3_000 + ")" * 3_000, "(", "[^]"])
+def test_a_pattern_that_cannot_be_compiled_is_refused(pattern: str) -> None:
+    """The first two ended the command with OverflowError and RecursionError."""
+    with pytest.raises(ConfigError, match="bad pattern"):
+        build({"type": "regex", "value": pattern})
+
+
+@pytest.mark.parametrize("kind", ["regex", "equals", "starts-with", "ends-with"])
+def test_a_list_is_refused_where_only_one_text_can_be_meant(kind: str) -> None:
+    """All but the first were ignored."""
+    with pytest.raises(ConfigError, match="takes one text"):
+        build({"type": kind, "value": ["a", "b"]})
+    assert build({"type": kind, "value": ["a"]})

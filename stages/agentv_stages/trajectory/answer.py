@@ -6,6 +6,7 @@ most 1 MiB of it; it can change until the end, and so can the verdict.
 
 import json
 import re
+import warnings
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -28,6 +29,27 @@ KINDS = (
 )
 LONGEST = 1 << 20
 MOST_PIECES = 1_000  # an answer comes in up to a million of them: joining each at once would take minutes
+
+
+JAVASCRIPT = re.compile(r"\\k<(?P<name>\w+)>|\\.|\[(?:\\.|[^\]\\])*\]|\(\?<(?=\w)", re.DOTALL)
+
+
+def _python(found: re.Match[str]) -> str:
+    """A named group of JavaScript, or a reference to one, in Python's spelling; anything else as it is."""
+    if found["name"] is not None:
+        return f"(?P={found['name']})"
+    return "(?P<" if found[0] == "(?<" else found[0]
+
+
+def _compiled(pattern: str, flags: re.RegexFlag) -> re.Pattern[str]:
+    """Raises: ValueError for an invalid pattern."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of `[[`, which Python reads as JavaScript does, but might not one day
+            return re.compile(JAVASCRIPT.sub(_python, pattern), flags)
+    except (re.error, OverflowError, RecursionError) as error:
+        shown = pattern if len(pattern) <= 80 else pattern[:80] + "…"
+        raise ValueError(f"bad pattern {shown!r}: {error}") from error
 
 
 def _no_constant(word: str) -> None:
@@ -65,10 +87,7 @@ class Answer:
             bits = re.NOFLAG
             for flag in flags:
                 bits |= known.get(flag, re.NOFLAG)
-            try:
-                self._pattern = re.compile(values[0], bits)
-            except re.error as error:
-                raise ValueError(f"bad pattern {values[0]!r}: {error}") from error
+            self._pattern = _compiled(values[0], bits)
 
     def observe(self, event: AnyEvent) -> bool:
         if type(event) is AssistantText and event.source.stream == MAIN and not event.synthetic:

@@ -272,6 +272,7 @@ def repeats(config: Config, scope: Scope) -> Rule:
     return MaxRepeats(most, 100 if window is None else window, texts(config, "tools"), scope.all)
 
 
+ONE_TEXT = frozenset(("equals", "starts-with", "ends-with", "regex"))
 JAVASCRIPT_FLAGS = "dgimsuvy"
 
 
@@ -280,6 +281,8 @@ def answer(config: Config, scope: Scope) -> Rule:
     values = texts(config, "value") if kind != "is-json" else []
     if not values and kind != "is-json":
         raise ConfigError(f"{kind} needs value", (), ("value",))
+    if len(values) > 1 and kind in ONE_TEXT:
+        raise ConfigError(f"{kind} takes one text, not a list", ("value",))
     flags = config.get("flags", "")
     if not isinstance(flags, str) or set(flags) - set(JAVASCRIPT_FLAGS):
         raise ConfigError(f"flags are letters of {JAVASCRIPT_FLAGS!r}, as in JavaScript", ("flags",))
