@@ -305,6 +305,7 @@ def test_a_case_without_evaluators_is_a_warning_and_one_with_criteria_is_none(tm
     assert spec(tmp_path, "tests:\n  - {id: a, criteria: be kind}\n").warnings == []
     (warning,) = spec(tmp_path, "tests:\n  - {id: a}\n").warnings
     assert warning.endswith("the case 'a' has no evaluators")
+    assert spec(tmp_path, "tests:\n  - {id: a, assertions: []}\n").warnings == [warning]
 
 
 def test_templates_are_included_from_here_and_further_up(tmp_path: Path) -> None:
@@ -437,12 +438,78 @@ def test_a_log_in_the_place_of_the_spec_is_told_as_one(name: str) -> None:
         ("{mode: in_order, minimums: {Read: 1}}", "in_order: minimums are read in the mode any_order only"),
         ("{mode: subset}", None),
         ("{mode: any_order, expected: [Read]}", None),
+        (
+            "{mode: any_order, expected: [{tool: Edit, args: {file_path: a}}]}",
+            "any_order: it counts calls by name, whatever their arguments and durations; the mode superset looks at "
+            "them",
+        ),
+        (
+            "{mode: any_order, expected: [Read], minimums: {Edit: 1}}",
+            "any_order: expected is not read next to minimums",
+        ),
     ],
 )
 def test_a_trajectory_that_expects_nothing_is_a_warning(tmp_path: Path, rule: str, warning: str | None) -> None:
     loaded = spec(tmp_path, HEAD + f"      - {rule.replace('{', '{type: tool-trajectory, ', 1)}\n")
     told = [text.removeprefix(str(tmp_path) + "/") for text in loaded.warnings]
     assert told == ([] if warning is None else [f"s.yaml:4: tool-trajectory {warning}"])
+
+
+def test_any_order_of_agentv_reads_no_expected_steps(tmp_path: Path) -> None:
+    loaded = spec(
+        tmp_path, HEAD + "      - {type: tool-trajectory, compat: agentv, mode: any_order, expected: [Read]}\n"
+    )
+    assert [text.partition("any_order: ")[2] for text in loaded.warnings] == [
+        "expected is not read with compat: agentv",
+        "it expects no call, so it always passes",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "warned"),
+    [
+        ("[]", ["the case expects no tool call, so it always passes"]),
+        ("{tool: Read}", []),
+        ("[{tool: Read}]", []),
+        (
+            "[{tol: Read}]",
+            [
+                "1 of the case's expected tool calls are left out, because they have no tool",
+                "the case expects no tool call, so it always passes",
+            ],
+        ),
+        (
+            "[{tool: Read}, {function: {name: Edit}}]",
+            ["1 of the case's expected tool calls are left out, because they have no tool"],
+        ),
+    ],
+)
+def test_expected_messages_without_tool_calls_are_a_warning(tmp_path: Path, calls: str, warned: list[str]) -> None:
+    """A slip in `tool` made the evaluator pass with every run, and nobody was told."""
+    text = "tests:\n  - id: a\n    expected_messages:\n      - {role: assistant, tool_calls: " + calls + "}\n"
+    loaded = spec(
+        tmp_path, text + "    assertions:\n      - type: composite\n        assertions: [expected-messages]\n"
+    )
+    assert loaded.warnings == []
+    loaded = spec(
+        tmp_path, text + "    assertions:\n      - {type: composite, assertions: [{type: expected-messages}]}\n"
+    )
+    assert [w.partition("expected-messages: ")[2] for w in loaded.warnings] == warned
+
+
+@pytest.mark.parametrize(
+    ("pattern", "warned"),
+    [
+        ("(a+)+$", True),
+        (r"(?:\\w*)*", True),
+        ("(a{2,})+", True),
+        ("(a+,)*", False),
+        ("(a)+", False),
+    ],
+)
+def test_a_pattern_that_repeats_what_is_repeated_is_a_warning(tmp_path: Path, pattern: str, warned: bool) -> None:
+    loaded = spec(tmp_path, HEAD + f'      - {{type: regex, value: "{pattern}"}}\n')
+    assert [w.endswith("on some answers that takes hours") for w in loaded.warnings] == [True] * warned
 
 
 def test_an_output_of_ours_in_the_place_of_a_spec_is_told_by_its_name(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from agentv_stages.event import AnyEvent, SessionEnd, ToolCall, ToolResult
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Proof, evidence_of
-from support.trajectories import Trace, evaluator_of, judge, trace_of
+from support.trajectories import Trace, evaluator_of, judge, score, trace_of
 
 READ = {"tool": "Read", "args": {"a": 1}, "max_duration_ms": 100}
 STEPS: list[Any] = [READ, {"tool": "Edit"}]
@@ -200,3 +200,19 @@ def test_path_steps_are_told_with_their_counts() -> None:
     assert told(matched, []) == ["- No trace data available for trajectory:tool-args-match assertion"]
     result = judge(evaluator_of({"type": "trajectory:tool-used", "value": "search"}), trace_of(["search"] * 30))
     assert [e.row for e in result.assertions[0].evidence] == [1 + 2 * i for i in range(MAX_EVIDENCE)]
+
+
+def test_the_members_of_a_composite_inherit_its_streams_and_its_compat() -> None:
+    """They looked at the main stream only, so that a limit was kept whatever the sub-agents called."""
+    limit = {"type": "execution-metrics", "max_tool_calls": 1}
+    events = Trace().text().call("a", stream="sidechain:x").call("a", stream="sidechain:x").events
+    composite = {"type": "composite", "assertions": [limit], "aggregator": "minimum"}
+    assert score(composite, events) == (1, True)
+    assert score({**composite, "streams": "all"}, events) == score({**limit, "streams": "all"}, events) == (0, False)
+    own = {**composite, "streams": "all", "assertions": [{**limit, "streams": "main"}]}
+    assert score(own, events) == (1, True)
+    exact = {"type": "tool-trajectory", "mode": "exact", "expected": [{"tool": "a"}]}
+    further = Trace().call("a").call("a").events
+    outer = {"type": "composite", "aggregator": "all_or_nothing", "assertions": [exact]}
+    assert score(outer, further) == (0, False)
+    assert score({**outer, "compat": "agentv"}, further) == (1, True)

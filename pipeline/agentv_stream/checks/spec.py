@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from agentv_stages.trajectory import Case, Context
 from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stream.checks.spec_doubts import doubts
 from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
 from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_jsonl, read_yaml
@@ -28,13 +29,15 @@ OWN_SCHEMA = re.compile(rb'\s*\{\s*"schema_version":\s*"(agentv_stream\.[a-z_.0-
 
 @dataclass
 class SpecCase:
-    """A case of a spec. `target` is the target that it is meant for; `prompt` its input, if that is plain text."""
+    """A case of a spec. `target` is the target that it is meant for; `prompt` its input, if that is plain text;
+    `left_out` counts tool calls of its expected messages that name no tool."""
 
     id: str
     items: list[Item]
     context: Context
     target: str | None = None
     prompt: str | None = None
+    left_out: int = 0
 
     def build(self) -> Case:
         """A fresh case, for one stream. Raises: SpecError."""
@@ -143,27 +146,17 @@ class _Loader:
             for item in case.items:
                 with self.errors.noting():
                     make(item, case.context)
-            self._warn_of_nothing(case)
+            self._warn(case)
         self.errors.check()
         if not self.spec.cases:
             raise SpecError(f"{self.spec.path}:1: the spec has no cases")
         return self.spec
 
-    def _warn_of_nothing(self, case: SpecCase) -> None:
-        """Warns about trajectories that expect nothing, and about fields that their mode ignores."""
+    def _warn(self, case: SpecCase) -> None:
+        """Warns about evaluators that do not check what their author must have meant."""
         for item in case.items:
-            config, mode = item.config, item.config.get("mode")
-            if config["type"] != "tool-trajectory":
-                continue
-            wishes = config.get("expected") or (mode == "any_order" and config.get("minimums"))
-            text = None
-            if mode != "any_order" and config.get("minimums"):
-                text = "minimums are read in the mode any_order only"
-            elif not wishes and mode != "subset":
-                text = "it expects no call, so it always passes"
-            if text is not None:
-                place = f"{item.document.path}:{item.document.line(item.at)}"
-                warning = f"{place}: tool-trajectory {mode}: {text}"
+            for text in doubts(item.config, case.context, case.left_out):
+                warning = f"{item.document.path}:{item.document.line(item.at)}: {text}"
                 if warning not in self.spec.warnings:
                     self.spec.warnings.append(warning)
 
@@ -246,9 +239,9 @@ class _Loader:
         if not isinstance(name, str | int) or isinstance(name, bool) or not str(name).strip():
             raise document.error(at, "a case needs an id")
         execution = self._execution(document, at, case)
-        items, given = items_of(document, at, case, self.errors)
+        items, _ = items_of(document, at, case, self.errors)
         items += [] if execution.get("skip_defaults") is True else suite
-        if not given and not items and case.get("criteria") is None:
+        if not items and case.get("criteria") is None:
             self.spec.warnings.append(f"{document.path}:{document.line(at)}: the case {name!r} has no evaluators")
         inside, around = "execution", self.top
         places: Places = (
@@ -260,11 +253,12 @@ class _Loader:
         threshold = _checked(places, "threshold", _is_share, "threshold is a number from 0 to 1")
         streams = _checked(places, "streams", lambda v: v in ("all", "main"), "streams is all or main", STREAMS)
         compat = _checked(places, "compat", lambda v: v in ("agentv", True, False), "compat is agentv", COMPAT)
+        calls, left_out = _expected_calls({**top, **case})
         context = Context(
             threshold=self.threshold if self.threshold is not None else threshold,
             compat=compat in ("agentv", True),
             all_streams=None if streams is None else streams == "all",
-            expected_calls=tuple(_expected_calls({**top, **case})),
+            expected_calls=tuple(calls),
         )
         target = _first(places, "target")
         if target is None:
@@ -280,6 +274,7 @@ class _Loader:
                 context,
                 target if isinstance(target, str) else None,
                 prompt if isinstance(prompt, str) else None,
+                left_out,
             )
         )
 
@@ -314,20 +309,16 @@ def _is_share(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _expected_calls(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tool calls within expected messages, flattened."""
-    calls: list[Mapping[str, Any]] = []
+def _expected_calls(case: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], int]:
+    """The tool calls within expected messages, flattened, and how many are left out because they name no tool."""
     for key in ("expected_messages", "expected_output", "expected_tool_calls"):
         messages: Any = case.get(key)
+        found: list[Any] = []
         for message in messages if is_list(messages) else []:
-            if not is_object(message):
-                continue
-            inner: Any = message.get("tool_calls", [message] if "tool" in message else [])
-            calls += (
-                [call for call in inner if is_object(call) and isinstance(call.get("tool"), str)]
-                if is_list(inner)
-                else []
-            )
-        if calls:
-            return calls
-    return calls
+            if is_object(message):
+                inner: Any = message.get("tool_calls", [message] if "tool" in message else [])
+                found += inner if is_list(inner) else [inner]
+        calls = [call for call in found if is_object(call) and isinstance(call.get("tool"), str)]
+        if found:
+            return calls, len(found) - len(calls)
+    return [], 0

@@ -4,6 +4,7 @@ Fields are in snake_case, as in specs; whoever reads the files has already conve
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agentv_stages.trajectory import makers
@@ -45,10 +46,8 @@ def build(config: Config, context: Context | None = None) -> Member:
         raise ConfigError("an evaluator is a mapping with a type", ("type",), tuple(MAKERS))
     context = context or Context()
     kind = str(config["type"])
-    compat = config.get("compat")
-    if compat not in (None, "agentv", True, False):
-        raise ConfigError(f"compat knows no {compat!r}", ("compat",), ("agentv",))
-    is_compat = context.compat if compat is None else compat in ("agentv", True)
+    if config.get("compat") not in (None, "agentv", True, False):
+        raise ConfigError(f"compat knows no {config['compat']!r}", ("compat",), ("agentv",))
     streams = config.get("streams")
     if streams not in (None, "all", "main"):
         raise ConfigError("streams is all or main", ("streams",), ("all", "main"))
@@ -63,7 +62,7 @@ def build(config: Config, context: Context | None = None) -> Member:
     everywhere = streams == "all" if streams is not None else context.all_streams
     explicit = terms.threshold is not None
     goal = PASS if terms.threshold is None else terms.threshold
-    scope = makers.Scope(everywhere, is_compat, goal, explicit, context)
+    scope = makers.Scope(everywhere, is_compat(config, context), goal, explicit, context)
     try:
         rule = maker(config, scope)
     except ConfigError:
@@ -76,6 +75,19 @@ def build(config: Config, context: Context | None = None) -> Member:
         # A verdict that is stricter than its score must not get lost in the mean of the case.
         terms = Terms(terms.name, kind, terms.weight, True, terms.min_score, None, terms.negate)
     return Evaluator(terms, rule)
+
+
+def is_compat(config: Config, context: Context) -> bool:
+    """Whether AgentV's semantics are asked for, by the evaluator itself or by what is around it."""
+    compat = config.get("compat")
+    return context.compat if compat is None else compat in ("agentv", True)
+
+
+def context_within(config: Config, context: Context) -> Context:
+    """What the members of a composite inherit: also what it says itself about streams and `compat`."""
+    streams = config.get("streams")
+    everywhere = context.all_streams if streams is None else streams == "all"
+    return replace(context, compat=is_compat(config, context), all_streams=everywhere)
 
 
 def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
@@ -114,9 +126,10 @@ def _composite(config: Config, scope: makers.Scope) -> Rule | Skipped:
         raise ConfigError("composite needs assertions", (), ("assertions",))
     configs: list[Any] = items
     members: list[Member] = []
+    context = context_within(config, scope.context)
     for i, item in enumerate(configs):
         try:
-            members.append(build(item, scope.context))
+            members.append(build(item, context))
         except ConfigError as error:
             raise ConfigError(error.message, (key, i, *error.path), error.known, error.wrong) from error
     aggregator: Any = config.get("aggregator", {"type": "weighted_average"})

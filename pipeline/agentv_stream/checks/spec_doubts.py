@@ -1,0 +1,56 @@
+"""What is allowed in a spec, but hardly meant. In: an evaluator's configuration and its case. Out: texts for people."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentv_stages.trajectory import Context
+from agentv_stages.trajectory.build import context_within, is_compat
+from agentv_stages.trajectory.json_values import is_list, is_object
+
+REPEATED_REPEAT = re.compile(r"\((?:\\.|[^()\\])*(?:[+*]|\{\d+,\})\??\)(?:[+*]|\{\d+,\})")
+"""Finds `(a+)+`: a group that ends with a repetition, and is itself repeated."""
+
+STEP_DETAILS = ("args", "input", "args_match", "max_duration_ms")
+
+
+def doubts(config: Mapping[str, Any], context: Context, left_out: int) -> list[str]:
+    """What to warn about. `left_out` is the number of the case's expected tool calls that name no tool."""
+    kind = config["type"]
+    if kind == "tool-trajectory":
+        return [f"tool-trajectory {config.get('mode')}: {text}" for text in _of_trajectory(config, context)]
+    if kind in ("expected-messages", "expected-tool-calls"):
+        return [f"{kind}: {text}" for text in _of_expected(context, left_out)]
+    if kind == "composite":
+        within = context_within(config, context)
+        return [text for member in config["assertions"] for text in doubts(member, within, left_out)]
+    value: Any = config.get("value")
+    if kind == "regex" and isinstance(value, str) and REPEATED_REPEAT.search(value):
+        return ["regex: it repeats what is repeated already; on some answers that takes hours"]
+    return []
+
+
+def _of_trajectory(config: Mapping[str, Any], context: Context) -> Iterator[str]:
+    mode, steps, minimums = config.get("mode"), config.get("expected"), config.get("minimums")
+    if mode != "any_order":
+        if minimums:
+            yield "minimums are read in the mode any_order only"
+        elif not steps and mode != "subset":
+            yield "it expects no call, so it always passes"
+        return
+    if steps and (minimums is not None or is_compat(config, context)):
+        yield "expected is not read" + (" next to minimums" if minimums is not None else " with compat: agentv")
+        steps = None
+    if not minimums and not steps:
+        yield "it expects no call, so it always passes"
+    several: list[Any] = steps if is_list(steps) else []
+    details = config, *(step for step in several if is_object(step))
+    if several and any(name in one for one in details for name in STEP_DETAILS):
+        yield "it counts calls by name, whatever their arguments and durations; the mode superset looks at them"
+
+
+def _of_expected(context: Context, left_out: int) -> Iterator[str]:
+    if left_out:
+        yield f"{left_out} of the case's expected tool calls are left out, because they have no tool"
+    if not context.expected_calls:
+        yield "the case expects no tool call, so it always passes"
