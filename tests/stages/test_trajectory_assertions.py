@@ -216,3 +216,13 @@ def test_the_members_of_a_composite_inherit_its_streams_and_its_compat() -> None
     outer = {"type": "composite", "aggregator": "all_or_nothing", "assertions": [exact]}
     assert score(outer, further) == (0, False)
     assert score({**outer, "compat": "agentv"}, further) == (1, True)
+
+
+@pytest.mark.parametrize("aggregator", ["weighted_average", "minimum", "maximum", "threshold", "all_or_nothing"])
+def test_an_exact_that_fails_because_of_further_calls_does_not_pass_in_a_composite(aggregator: str) -> None:
+    """All its steps are in their places, so its score is 1, and the composite passed with it."""
+    exact = {"type": "tool-trajectory", "mode": "exact", "expected": [{"tool": "a"}]}
+    config = {"type": "composite", "aggregator": aggregator, "assertions": [exact]}
+    assert score(config, trace_of(["a"])) == (1, True)
+    assert score(config, trace_of(["a", "b"])) == score(exact, trace_of(["b"])) == (0, False)
+    assert score({**config, "assertions": [{**exact, "negate": True}]}, trace_of(["a", "b"])) == (1, True)

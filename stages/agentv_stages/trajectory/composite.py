@@ -16,6 +16,11 @@ class CompositeState(Struct):
     evaluators: list[EvaluatorState] = []
 
 
+def _counted(member: Evaluator) -> Bounds:
+    """The score of a member, 0 if it has failed whatever its score is (`exact` with further calls)."""
+    return Bounds(0.0, 0.0) if member.rule.broken() and not member.terms.negate else member.score_bounds()
+
+
 class Composite:
     """Members that need a model or a script are left out.
 
@@ -53,7 +58,7 @@ class Composite:
             evaluator.flush()
 
     def bounds(self) -> Bounds:
-        scores = [e.score_bounds() for e in self._evaluators]
+        scores = [_counted(e) for e in self._evaluators]
         if self._kind == "weighted_average":
             return mean(list(zip(scores, self._weights, strict=True)))
         if self._kind in ("minimum", "maximum"):
