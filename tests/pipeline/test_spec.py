@@ -199,7 +199,7 @@ UNKNOWN: list[tuple[str, str]] = [
     ),
     (
         HEAD + "      - type: forbid\n        calls: ['Bash(']\n",
-        "s.yaml:4: 'Bash(' is not the form of a call, such as Bash(rm *)",
+        "s.yaml:5: 'Bash(' is not the form of a call, such as Bash(rm *)",
     ),
 ]
 
@@ -235,6 +235,19 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
         ("tests:\n  - id: a\n    assertions: {}\n", "s.yaml:3: evaluators are a list"),
         ("tests:\n  - id: a\n    assertions: [{name: x}]\n", "an evaluator needs a type"),
         ("tests:\n  - id: a\n    threshold: 3\n", "s.yaml:3: threshold is a number from 0 to 1"),
+        ("tests:\n  - id: a\n---\ntests: []\n", "s.yaml:3: another document begins here; a file holds one"),
+        ("tests:\n  - id: 'a\n  - id: b\n", "quoted scalar that begins in line 2: found unexpected end of stream"),
+        ("tests:\n  - id: a\n  - id: b\x07\n", "s.yaml:3: is not YAML: the character U+0007 is not allowed"),
+        (
+            HEAD + "      - {type: max-turns, max: 3, required: yes}\n",
+            "s.yaml:4: required is true, false, or the score",
+        ),
+        (
+            "x-d: &d\n  type: forbid\n  calls:\n    - Bash(rm *)\n"
+            + HEAD
+            + "      - <<: *d\n        calls:\n          - Bash(rm *\n",
+            "s.yaml:10: 'Bash(rm *' is not the form of a call",
+        ),
         ("tests: missing.yaml\n", "missing.yaml does not exist"),
         ("tests: cases.txt\n", "cases are in"),
         ("tests:\n  - id: a\n    assertions:\n      - include: nope\n", "s.yaml:4: the template 'nope' was not found"),
@@ -247,8 +260,11 @@ def test_malformed_files_are_errors(tmp_path: Path, text: str, part: str) -> Non
 def test_a_missing_file_and_one_that_is_no_text_are_errors(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot be read"):
         load_spec(tmp_path / "none.yaml")
-    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SpecError, match="not UTF-8"):
+    (tmp_path / "b.yaml").write_bytes(b"tests:\n  - id: caf\xe9\n")
+    with pytest.raises(SpecError, match=r"b\.yaml:2: is not UTF-8 text"):
+        load_spec(tmp_path / "b.yaml")
+    (tmp_path / "b.yaml").write_bytes("tests: []".encode("utf-16"))
+    with pytest.raises(SpecError, match=r"b\.yaml:1: is UTF-16 text; save it as UTF-8"):
         load_spec(tmp_path / "b.yaml")
 
 

@@ -3,6 +3,7 @@
 Plain scalars are read by YAML 1.2, as AgentV reads them: `yes`, `no`, `on` and `2026-01-02` are texts, `0755` is 755.
 """
 
+import codecs
 import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -144,11 +145,16 @@ def read_yaml(path: Path) -> Document:
 def read_text(path: Path) -> str:
     """Raises: SpecError."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes()
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise SpecError(f"{path}:1: is UTF-16 text; save it as UTF-8")
+    try:
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SpecError(f"{path}:{line}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
 
 
 def parse_yaml(path: Path, text: str) -> Document:
@@ -157,8 +163,10 @@ def parse_yaml(path: Path, text: str) -> Document:
         text = text.replace("\t", " ")  # JSON strings contain no raw tab, and PyYAML accepts none between tokens
     try:
         loader = _CoreLoader(text)
-    except yaml.YAMLError as error:
-        raise SpecError(f"{path}:1: is not YAML: {error}") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        what = f"the character U+{int(error.character):04X} is not allowed"
+        raise SpecError(f"{path}:{line}: is not YAML: {what}") from error
     try:
         node: Any = loader.get_single_node()
         document = Document(path, None)
@@ -166,15 +174,26 @@ def parse_yaml(path: Path, text: str) -> Document:
             document.value = _Reader(loader, document).value(node, ())
         return document
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = mark.line + 1 if mark is not None else 1
-        raise SpecError(f"{path}:{line}: is not YAML: {error.problem or error.context}") from error
+        raise SpecError(f"{path}:{_where_and_what(error)}") from error
     except RecursionError as error:
         raise SpecError(f"{path}:1: {TOO_DEEP}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise SpecError(f"{path}:1: is not YAML: {error}") from error
     finally:
         loader.dispose()
+
+
+def _where_and_what(error: yaml.MarkedYAMLError) -> str:
+    """The line of an error, and what it is; also what began before, if that is in another line (a quoted text that is
+    never closed is noticed at the end of the file)."""
+    mark, begun = error.problem_mark or error.context_mark, error.context_mark
+    line = mark.line + 1 if mark is not None else 1
+    if error.context == "expected a single document in the stream":
+        return f"{line}: another document begins here; a file holds one"
+    text = str(error.problem or error.context)
+    if error.problem and error.context and begun is not None and begun.line + 1 != line:
+        text = f"{error.context} that begins in line {begun.line + 1}: {text}"
+    return f"{line}: is not YAML: {text}"
 
 
 def read_jsonl(path: Path, errors: Errors) -> list[Document]:
@@ -232,13 +251,16 @@ class _Reader:
         if len(own) != len([key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]):
             self.refuse_twice(node)
         self.loader.flatten_mapping(node)
-        out: dict[str, Any] = {}
+        members: dict[str, tuple[Any, Any]] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 line = int(key_node.start_mark.line) + 1
                 raise SpecError(f"{self.document.path}:{line}: a key must be a text, not a list or a mapping")
             key: Any = self.plain(key_node)
-            name = key if isinstance(key, str) else str(key_node.value)
+            # A member of its own replaces a merged one, which comes first: lines are those of what counts.
+            members[key if isinstance(key, str) else str(key_node.value)] = key_node, value_node
+        out: dict[str, Any] = {}
+        for name, (key_node, value_node) in members.items():
             self.document.lines[(*at, name)] = int(key_node.start_mark.line) + 1
             out[name] = self.value(value_node, (*at, name))
         return out

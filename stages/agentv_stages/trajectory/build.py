@@ -95,6 +95,8 @@ def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
     required = config.get("required")
     min_score = number(config, "min_score", 0.0, 1.0)
     if required is not None and not isinstance(required, bool):
+        if not isinstance(required, int | float):
+            raise ConfigError("required is true, false, or the score that is needed", ("required",))
         share = number(config, "required", 0.0, 1.0)
         min_score = share if min_score is None else min_score
         required = True

@@ -27,7 +27,7 @@ from agentv_stages.trajectory.evaluator import Rule
 from agentv_stages.trajectory.exact import Exact
 from agentv_stages.trajectory.in_order import InOrder, InOrderCompat
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stages.trajectory.limits import Forbid, MaxRepeats, WatchedCommands
+from agentv_stages.trajectory.limits import CallForm, Forbid, MaxRepeats, WatchedCommands
 from agentv_stages.trajectory.minimums import Minimums
 from agentv_stages.trajectory.path_steps import ArgsCheck, ArgsSpec, Matcher, StepCount, ToolSequence
 from agentv_stages.trajectory.sets import Subset, Superset
@@ -246,11 +246,16 @@ def forbid(config: Config, scope: Scope) -> Rule:
     forms = texts(config, "calls", "value", "tools")
     if not forms:
         raise ConfigError("forbid needs a list of calls, such as Bash(rm *)", (), ("calls",))
+    key = next(name for name in ("calls", "value", "tools") if config.get(name) is not None)
     for i, form in enumerate(forms):
+        at = (key, i) if is_list(config[key]) else (key,)
         kind = form.strip().removeprefix("kind:").partition("(")[0]
         if form.strip().startswith("kind:") and kind not in KIND_NAMES:
-            key = next(name for name in ("calls", "value", "tools") if config.get(name) is not None)
-            raise ConfigError(f"no kind {kind!r}", (key, i), KIND_NAMES, kind)
+            raise ConfigError(f"no kind {kind!r}", at, KIND_NAMES, kind)
+        try:
+            CallForm(form)
+        except ValueError as error:
+            raise ConfigError(str(error), at) from error
     return Forbid(forms, scope.all_unless_told)
 
 
