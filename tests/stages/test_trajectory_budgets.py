@@ -230,3 +230,13 @@ def test_tokens_written_to_a_cache_are_none_of_the_input_in_compat() -> None:
     for limit, compat in ((50, True), (100, False)):
         assert score({"type": "token-usage", "max_input": limit}, trace.events, compat) == (1, True)
         assert score({"type": "token-usage", "max_input": limit - 1}, trace.events, compat) == (0, False)
+
+
+def test_a_limit_that_was_exceeded_before_a_lower_total_came_is_not_said_to_be_less_than_that() -> None:
+    """Claude Code's total leaves out an interrupted call: `Total tokens 60 > 100`."""
+    calls = [TokenUsage(Source("f", i, 0, 1), "-0", str(i), input=60, output=0) for i in range(2)]
+    total = TokenUsage(Source("f", 2, 0, 1), "-0", "", "session", input=60, output=0, covers_streams=True)
+    result = judge(evaluator_of(metrics(max_tokens=100)), [*calls, total])
+    assert result.decided is not None
+    assert (result.verdict, result.decided.events) == ("fail", 2)
+    assert [a.text for a in result.assertions] == ["Total tokens exceeded 100; at the end the log says 60"]

@@ -221,6 +221,9 @@ class Budgets:
             elif name == "target_exploration_ratio":
                 text = f"{TITLES[name]} {value:.2f}, target {limit:g} ± {self._tolerance:g}"
                 proof.add(text, kept, where)
+            elif not kept and value <= limit:
+                # The sum of the calls broke it; the agent's own total leaves out a call that was interrupted.
+                proof.add(f"{TITLES[name]} exceeded {limit:g}; at the end the log says {value:g}", False, where)
             else:
                 proof.add(f"{TITLES[name]} {value:g} {'<=' if kept else '>'} {limit:g}", kept, where)
 
