@@ -445,3 +445,22 @@ def test_how_much_is_compared_is_told_in_the_right_number(tmp_path: Path) -> Non
     own(tmp_path, "fix", "search", 1)
     own(tmp_path, "add", "base", 1)
     assert "\n3 runs, 2 approaches, 2 tasks.\n" in markdown(compare([tmp_path]))
+
+
+def test_a_run_that_has_not_ended_is_in_no_difference(tmp_path: Path) -> None:
+    """The file of `--stats` of a running stream, or of one that was killed, was compared with finished runs."""
+    own(tmp_path, "t", "base", 1, calls=10)
+    own(tmp_path, "t", "base", 2, calls=1, status="running")
+    own(tmp_path, "t", "new", 1, calls=20)
+    made = compare([tmp_path])
+    assert [(Path(path).name, reason) for path, reason in made.apart] == [
+        ("t_base_2.json", "it has not ended, or its end was not recorded")
+    ]
+    (calls,) = [one for one in made.differences if one.metric == "tool_calls"]
+    assert (calls.baseline, calls.candidate) == (10, 20)
+
+
+def test_a_result_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    path = own(tmp_path, "t", "base", 1)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read(path).tool_calls == 5

@@ -2,6 +2,7 @@
 
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +86,7 @@ def read_run(path: Path, streams: bool = True) -> Run | None:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise SourceError(f"{path}: is too large for a result")
-        value: Any = decode_json(path.read_bytes())
+        value: Any = decode_json(path.read_bytes().removeprefix(BOM_UTF8))
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
@@ -124,6 +125,8 @@ def _own(path: Path, value: Mapping[str, Any]) -> Run:
     _summary(run, value.get("tool_use_summary"))
     if run.tool_calls is None:
         run.apart = "it has no tool_use_summary: the agent printed no stream of events"
+    elif run.status == "running":
+        run.apart = "it has not ended, or its end was not recorded"
     elif run.model is None:
         run.apart = "its log does not say which model answered"
     return run
