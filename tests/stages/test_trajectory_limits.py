@@ -53,6 +53,7 @@ def test_forbidden_commands_are_found_at_command_position(form: str, command: st
         ("Edit(src/*)", "/w/src/b.py", True),
         ("Edit(/etc/**)", "/etc/passwd", True),
         ("Edit(/etc/**)", "/home/../etc/passwd", True),
+        ("Edit(/etc/**)", "//etc/passwd", True),
         ("Edit(*.lock)", "/w/poetry.lock", True),
         ("Edit(*.lock)", "/w/poetry.toml", False),
         ("Write(src/**)", "/w/src/a.py", False),
@@ -74,6 +75,7 @@ def test_forbidden_edits_go_by_path(form: str, path: str, forbidden: bool) -> No
         ("mcp__db", "mcp__db__query", {}, True),
         ("mcp__db__*", "mcp__db__query", {}, True),
         ("mcp__db", "mcp__database__query", {}, False),
+        ("WebFetch(domain:*.example.com)", "WebFetch", {"url": "https://a.example.com./x"}, True),
         ("Skill(deploy*)", "Skill", {"skill": "deploy-prod"}, True),
         ("WebSearch", "WebSearch", {}, True),
     ],
@@ -208,3 +210,9 @@ def test_a_slip_in_a_nested_name_is_refused(config: Any, known: str, wrong: str)
 def test_values_that_mean_nothing_are_refused(config: Any) -> None:
     with pytest.raises(ConfigError):
         evaluator_of(config)
+
+
+def test_the_name_of_a_server_may_hold_two_underscores() -> None:
+    config = {"type": "forbid", "calls": ["mcp__my__server"]}
+    assert score(config, Trace().call("mcp__my__server__query", server="my__server").events) == (0, False)
+    assert score(config, Trace().call("mcp__my__other", server="my").events) == (1, True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentv_stages.trajectory.wildcards import glob, path_test, text_test
+from agentv_stages.trajectory.wildcards import glob, host_of, path_test, text_test
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,36 @@ def test_a_command_is_matched_as_a_whole(pattern: str, text: str, fits: bool) ->
         ("a?c", "a/c", False),
         ("./a", "x\\.\\a", True),
         ("/etc/**", "/w/../etc/passwd", True),
+        ("/etc/**", "//etc/passwd", True),
+        ("//etc/**", "/etc/passwd", True),
+        ("src/", "/w/src/a/b.py", True),
+        ("src/", "/w/src", False),
+        ("C:\\x\\**", "C:\\x\\y", True),
     ],
 )
 def test_one_asterisk_of_a_path_does_not_cross_folders(pattern: str, path: str, fits: bool) -> None:
     assert path_test(pattern)(path) is fits
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://example.com/x", "example.com"),
+        ("HTTPS://u:p@Example.com:8080?q", "example.com"),
+        ("https://a@b@example.com/", "example.com"),
+        ("https://example.com./", "example.com"),
+        (" https://example.com", "example.com"),
+        ("//example.com", "example.com"),
+        ("https:/example.com", "example.com"),
+        ("http:example.com", "example.com"),
+        ("example.com:80/x", "example.com"),
+        ("https://evil.org?@example.com", "evil.org"),
+        ("https://example.com\\@evil.org", "example.com"),
+        ("", ""),
+    ],
+)
+def test_a_host_is_what_a_browser_takes_for_it(url: str, host: str) -> None:
+    assert host_of(url) == host
 
 
 def test_a_long_text_of_an_agent_does_not_keep_a_pattern_busy() -> None:

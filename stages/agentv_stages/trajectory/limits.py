@@ -18,7 +18,7 @@ from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.calls import arguments_of, counts, named, string_member
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
-from agentv_stages.trajectory.wildcards import path_test, text_test
+from agentv_stages.trajectory.wildcards import host_of, path_test, text_test
 
 FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
@@ -80,8 +80,9 @@ class CallForm:
             return any(test(text) for text in command_texts(call.command or ""))
         if tool.startswith("kind:"):
             fits = call.kind == tool[5:]
-        elif tool.startswith("mcp__") and "__" not in tool[5:]:
-            fits = call.server == tool[5:] or call.tool.startswith(tool + "__")
+        elif tool.startswith("mcp__"):
+            whole = "__" not in tool[5:] and call.tool.startswith(tool + "__")
+            fits = call.server == tool[5:] or whole or named(tool, call)
         else:
             fits = named(tool, call)
         return fits and (inner is None or self._inside(call, inner))
@@ -89,9 +90,10 @@ class CallForm:
     def _inside(self, call: ToolCall, inner: str) -> bool:
         value = arguments_of(call)
         if inner.startswith("domain:"):
-            host = re.sub(r"^[a-z+.-]*://(?:[^/@]*@)?", "", string_member(value, "url", "uri", "href").lower())
-            host = re.split(r"[/:?#]", host, maxsplit=1)[0]
-            domain = inner[7:].lower()
+            host, domain = (
+                host_of(string_member(value, "url", "uri", "href")),
+                inner[7:].strip().lower().removeprefix("*."),
+            )
             return host == domain or host.endswith("." + domain)
         if call.tool in FILE_TOOLS or call.files:
             paths = (*call.files, string_member(value, "file_path", "path", "filePath", "notebook_path"))

@@ -43,13 +43,16 @@ def text_test(pattern: str) -> Callable[[str], bool]:
 @lru_cache(maxsize=1024)
 def path_test(pattern: str) -> Callable[[str], bool]:
     """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` matches the end of a
-    path."""
-    parts = [part for part in re.split(r"(\*\*/?|\*|\?)", pattern.removeprefix("./")) if part]
+    path, one that ends with `/` all that is in the folder."""
+    pattern = re.sub("/+", "/", pattern.replace("\\", "/")).removeprefix("./")
+    if pattern.endswith("/"):
+        pattern += "**"
+    parts = [part for part in re.split(r"(\*\*/?|\*|\?)", pattern) if part]
     if not pattern.startswith(("/", "~")):
         parts.insert(0, "**/")
 
     def test(path: str) -> bool:
-        path = posixpath.normpath(path.replace("\\", "/"))
+        path = posixpath.normpath(re.sub("^/+", "/", path.replace("\\", "/")))  # it keeps two slashes at the head
         ends = {0}  # where in the path the parts so far can end
         for part in parts:
             ends = _ends(part, path, ends)
@@ -58,6 +61,13 @@ def path_test(pattern: str) -> Callable[[str], bool]:
         return len(path) in ends
 
     return test
+
+
+def host_of(url: str) -> str:
+    """The host of an address as a browser reads it, in lower case, without user and port."""
+    rest = re.sub(r"^(?:https?:|[a-z][a-z0-9+.-]*:(?=[/\\]))", "", url.strip().lower()).lstrip("/\\")
+    host = re.split(r"[/\\?#]", rest, maxsplit=1)[0].rpartition("@")[2]
+    return host.partition(":")[0].rstrip(".")
 
 
 def _ends(part: str, path: str, starts: set[int]) -> set[int]:
