@@ -27,6 +27,7 @@ from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli.checking import check_sources
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError, worst
 from agentv_stream.folder import LocalFolder
+from support.consuming import run
 from support.decoding import FIXTURES, corpus
 from support.fake_agents import READ_EDIT, init, stream
 
@@ -127,6 +128,34 @@ def test_live_and_finished_checks_agree_for_any_chunking(tmp_path: Path) -> None
         for batch in reader.batches():
             checker.observe(batch)
         assert checker.finish() == whole.cases
+
+
+def test_what_was_written_for_a_case_is_judged_by_it_whatever_the_file_name_looks_like(tmp_path: Path) -> None:
+    """The transcript of the first attempt at `fix` was judged as `fix_1`, and `check` passed what `run` had failed."""
+    loaded = spec(
+        tmp_path,
+        "tests:\n  - {id: fix, assertions: [{type: forbid, calls: [Edit]}]}\n"
+        "  - {id: fix_1, assertions: [{type: forbid, calls: [WebSearch]}]}\n",
+    )
+    source = log(tmp_path)
+    names = ("--target", "base", "--attempt", "1", "--out", "o")
+    for case in ("fix", "fix_1", "other"):
+        assert run(tmp_path, "consume", source, "-q", "--test-id", case, *names).code == 0
+    found = {path.name.partition("_")[2]: check_source(path, [loaded]) for path in (tmp_path / "o").glob("*.jsonl")}
+    assert {name: [(c.case, c.verdict) for c in check.cases] for name, check in found.items()} == {
+        "base_fix_1.transcript.jsonl": [("fix", "fail")],
+        "base_fix_1_1.transcript.jsonl": [("fix_1", "pass")],
+        "base_other_1.transcript.jsonl": [("fix", "fail"), ("fix_1", "pass")],
+    }
+    told: dict[str, Any] = {
+        "schema_version": "agentv_stream.result.v1",
+        "status": "complete",
+        "run": {},
+        "test_id": "fix",
+    }
+    (tmp_path / "fix_1_new_1.json").write_text(json.dumps(told), encoding="utf-8")  # the task fix, the approach 1_new
+    check = check_source(log(tmp_path, name="fix_1_new_1.stream.jsonl"), [loaded])
+    assert [c.case for c in check.cases] == ["fix"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from agentv_stages.payload import indented_json, told_json
 from agentv_stages.provider import Folder, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
-from agentv_stream.checks.run_end import RunEnd, run_end, silent_end
+from agentv_stream.checks.run_end import RunEnd, run_end, silent_end, told_case
 from agentv_stream.checks.spec import Spec, SpecCase
 from agentv_stream.errors import (
     EXIT_FINE,
@@ -138,10 +138,10 @@ def check_source(
     from agentv_stream.files import check_readable, read_pieces
 
     check = SourceCheck(str(path))
-    chosen = cases_for(path.name, specs, case)
+    end = silent_end(path) if path.suffix == ".json" else run_end(path)
+    chosen = cases_for(_name_of(path, end, specs), specs, case)
     check.specs = [str(spec.path) for spec, _ in chosen]
     checker = Checker([one for _, one in chosen])
-    end = silent_end(path) if path.suffix == ".json" else run_end(path)
     try:
         if end is not None and path.suffix == ".json":
             raise EmptyInput(f"{path}: nothing else of the attempt was stored")
@@ -171,6 +171,15 @@ def check_source(
         _ended(check, end)
     check.warnings += target_warnings([one for _, one in chosen], reader.provider)
     return check
+
+
+def _name_of(path: Path, end: RunEnd | None, specs: Sequence[Spec]) -> str:
+    """The name by which the cases of a source are chosen: that of `run`, or the case that its transcript names; else
+    its file's. In a file's name `fix_1` is the case fix_1, or the first attempt at the case fix."""
+    told = end.test_id if end is not None else told_case(path)
+    if told is not None and (end is not None or any(one.id == told for spec in specs for one in spec.cases)):
+        return f"{told}_"
+    return path.name
 
 
 def _ended(check: SourceCheck, end: RunEnd) -> None:

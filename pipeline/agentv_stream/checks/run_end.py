@@ -11,6 +11,7 @@ from agentv_stages.event import Status
 from agentv_stages.result import Evidence, Outputs
 from agentv_stream.files import is_file
 from agentv_stream.outputs.forms import stem_in, stems_of_run
+from agentv_stream.outputs.naming import TRANSCRIPT
 
 
 class _Ran(Struct):
@@ -26,6 +27,7 @@ class RunEnd(Struct):
     run: _Ran
     outputs: Outputs = field(default_factory=Outputs)
     evidence: Evidence = field(default_factory=Evidence)
+    test_id: str | None = None
 
     @property
     def by_fail_fast(self) -> bool:
@@ -33,6 +35,12 @@ class RunEnd(Struct):
         return self.run.stopped == "fail-fast"
 
 
+class _Row(Struct):
+    test_id: str | None = None
+
+
+MOST_ROW = 1 << 24
+_decode_row = msgspec.json.Decoder(_Row).decode
 _decode = msgspec.json.Decoder(RunEnd).decode
 
 
@@ -43,6 +51,14 @@ def run_end(path: Path) -> RunEnd | None:
         end = _read(path.with_name(f"{name}.json"))
         if end is not None and stem in (name, stem_in(Path(end.outputs.transcript or "").name)):
             return end
+    return None
+
+
+def told_case(path: Path) -> str | None:
+    """The case that a transcript of ours names in its rows; None if this is none, or is packed."""
+    if path.name.endswith(TRANSCRIPT) and is_file(path):
+        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError), path.open("rb") as file:
+            return _decode_row(file.readline(MOST_ROW)).test_id
     return None
 
 
