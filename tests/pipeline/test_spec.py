@@ -13,7 +13,7 @@ from agentv_stream.checks.validate import said, validate_file
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli import build
 from agentv_stream.cli.validate import MOST_TOLD
-from agentv_stream.errors import EXIT_USAGE
+from agentv_stream.errors import EXIT_USAGE, UsageError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -526,6 +526,14 @@ def test_expected_messages_without_tool_calls_are_a_warning(tmp_path: Path, call
 def test_a_pattern_that_repeats_what_is_repeated_is_a_warning(tmp_path: Path, pattern: str, warned: bool) -> None:
     loaded = spec(tmp_path, HEAD + f'      - {{type: regex, value: "{pattern}"}}\n')
     assert [w.endswith("on some answers that takes hours") for w in loaded.warnings] == [True] * warned
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), -0.1, 1.1])
+def test_a_threshold_that_is_no_share_is_refused(tmp_path: Path, threshold: float) -> None:
+    """`--threshold nan` failed every case."""
+    (tmp_path / "s.yaml").write_text(HEAD + "      - {type: max-turns, max: 1}\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="the threshold is a number from 0 to 1"):
+        load_spec(tmp_path / "s.yaml", threshold)
 
 
 def test_an_output_of_ours_in_the_place_of_a_spec_is_told_by_its_name(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, mak
 from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_jsonl, read_yaml
 from agentv_stream.discovery.header import dialect_of
+from agentv_stream.errors import UsageError
 from agentv_stream.files import is_file, is_folder
 
 CASE_LISTS = ("tests", "evalcases", "eval_cases", "cases")
@@ -71,9 +72,12 @@ def load_spec(path: str | Path, threshold: float | None = None) -> Spec:
     The spec's `cases` are built for each stream: `case.build()` gives a `Case`, which takes events (`push`) or batches.
     `threshold` overrides those of the file.
 
-    Raises: SpecError (a UsageError that begins with file and line), the first one, with the others as `further`.
+    Raises: SpecError (a UsageError that begins with file and line), the first one, with the others as `further`;
+    UsageError for another threshold than one from 0 to 1.
     """
     path = Path(path)
+    if threshold is not None and not _is_share(threshold):
+        raise UsageError(f"the threshold is a number from 0 to 1, not {threshold}")
     try:
         return _Loader(path, threshold).load()
     except SpecError as error:
