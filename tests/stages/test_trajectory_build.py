@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.trajectory import ConfigError, Context, Evaluator, build
+from agentv_stages.trajectory import ConfigError, Context, Evaluator, Skipped, build
 
 SLIPS: list[tuple[Any, str]] = [
     ({}, "a mapping with a type"),
@@ -14,6 +14,8 @@ SLIPS: list[tuple[Any, str]] = [
     ({"type": "max-turn", "max": 5}, "no evaluator has the type 'max-turn'; there are: .*max-turns"),
     ({"type": "max-turns", "max": 5, "requierd": True}, "no field 'requierd' here; there are: .*required"),
     ({"type": "execution-metrics", "max_tool_call": 60}, "no field 'max_tool_call' here; .*max_tool_calls"),
+    ({"type": "contains", "value": "x", "inverse": True}, "no field 'inverse' here; there are: .*negate"),
+    ({"type": "cost", "budget": 1, "enabled": "no"}, "enabled is true or false"),
     ({"type": "cost", "budget": 1, "threshhold": 3}, "no field 'threshhold' here; .*threshold"),
     (
         {"type": "tool-trajectory", "mode": "in_order", "expected": [{"tool": "Read", "arg": {}}]},
@@ -35,6 +37,12 @@ def test_an_entry_may_be_any_mapping_and_needs_no_context() -> None:
     assert isinstance(one, Evaluator)
     assert isinstance(other, Evaluator)
     assert one.terms == other.terms
+
+
+def test_an_evaluator_that_is_not_enabled_is_skipped() -> None:
+    """It was judged all the same."""
+    assert isinstance(build({"type": "max-turns", "max": 5, "enabled": False}), Skipped)
+    assert isinstance(build({"type": "max-turns", "max": 5, "enabled": True}), Evaluator)
 
 
 LARGE = 10**400

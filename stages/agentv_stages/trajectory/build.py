@@ -11,7 +11,7 @@ from agentv_stages.trajectory import makers
 from agentv_stages.trajectory.answer import KINDS
 from agentv_stages.trajectory.case import Member, Skipped
 from agentv_stages.trajectory.composite import AGGREGATORS, Composite
-from agentv_stages.trajectory.config import Config, ConfigError, known_fields, number
+from agentv_stages.trajectory.config import Config, ConfigError, flag, known_fields, number
 from agentv_stages.trajectory.evaluator import Evaluator, Rule, Terms
 from agentv_stages.trajectory.fields import fields_of
 from agentv_stages.trajectory.json_values import is_list, is_object
@@ -59,6 +59,8 @@ def build(config: Config, context: Context | None = None) -> Member:
     if maker is None:
         raise ConfigError(f"no evaluator has the type {kind!r}", ("type",), tuple(MAKERS))
     known_fields(config, (), fields_of(kind))
+    if not flag(config, "enabled", True):
+        return Skipped(terms, "the spec says that it is not enabled")
     everywhere = streams == "all" if streams is not None else context.all_streams
     explicit = terms.threshold is not None
     goal = PASS if terms.threshold is None else terms.threshold

@@ -8,7 +8,7 @@ from agentv_stages.trajectory.makers import METRICS
 _COMMON = frozenset(
     (
         *("name", "type", "metric", "id", "description", "metadata", "enabled", "preprocessors"),
-        *("weight", "required", "min_score", "threshold", "negate", "inverse", "compat", "streams"),
+        *("weight", "required", "min_score", "threshold", "negate", "compat", "streams"),
     )
 )
 
@@ -17,12 +17,12 @@ _OF_TYPE: dict[str, frozenset[str]] = {
     "expected-messages": frozenset(("mode", "args_match")),
     "expected-tool-calls": frozenset(("mode", "args_match")),
     "skill-trigger": frozenset(("skill", "value", "should_trigger", "outputs")),
-    "skill-used": frozenset(("value", "skill")),
-    "not-skill-used": frozenset(("value", "skill")),
-    "trajectory:tool-used": frozenset(("value",)),
-    "trajectory:tool-args-match": frozenset(("value",)),
-    "trajectory:tool-sequence": frozenset(("value",)),
-    "trajectory:step-count": frozenset(("value",)),
+    "skill-used": frozenset(("value", "skill", "inverse")),
+    "not-skill-used": frozenset(("value", "skill", "inverse")),
+    "trajectory:tool-used": frozenset(("value", "inverse")),
+    "trajectory:tool-args-match": frozenset(("value", "inverse")),
+    "trajectory:tool-sequence": frozenset(("value", "inverse")),
+    "trajectory:step-count": frozenset(("value", "inverse")),
     "execution-metrics": frozenset((*METRICS, "exploration_tolerance")),
     "latency": frozenset(("max_duration_ms",)),
     "cost": frozenset(("budget", "max_cost_usd")),
