@@ -536,6 +536,14 @@ def test_a_threshold_that_is_no_share_is_refused(tmp_path: Path, threshold: floa
         load_spec(tmp_path / "s.yaml", threshold)
 
 
+def test_a_targets_file_whose_targets_are_no_list_is_told_so(tmp_path: Path) -> None:
+    """It was a spec `with neither tests nor assertions`."""
+    path = tmp_path / "targets.yaml"
+    path.write_text("targets:\n  base: {provider: codex}\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"targets\.yaml:1: a targets file holds a list of targets"):
+        validate_file(path)
+
+
 def test_an_output_of_ours_in_the_place_of_a_spec_is_told_by_its_name(tmp_path: Path) -> None:
     for name in ("r.json", "l.jsonl"):
         text = '{"schema_version": "agentv_stream.result.v1", "session": {}}\n'

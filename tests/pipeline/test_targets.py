@@ -198,7 +198,7 @@ def test_use_target_leads_to_another_one(tmp_path: Path) -> None:
     loaded = load(tmp_path, text)
     assert loaded.targets["a"] is loaded.targets["b"] is loaded.targets["c"]
     loop = "targets:\n  - {name: a, use_target: b}\n  - {name: b, use_target: a}\n"
-    assert "leads back to itself" in refused(tmp_path, loop)
+    assert "use_target goes in a circle" in refused(tmp_path, loop)
 
 
 def test_the_list_may_stand_alone_or_under_its_older_name(tmp_path: Path) -> None:
@@ -220,7 +220,23 @@ def test_the_targets_file_is_found_here_or_above(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{name: a, use_target: a}", "targets.yaml:2: use_target: 'a' leads back to itself, by 'a'"),
+        ("{name: a, use_target: a}", "targets.yaml:2: use_target goes in a circle: a, a"),
+        (
+            "{name: a, provider: cli, command: 'x --file {PROMPT_FILE}'}",
+            "targets.yaml:2: command: only {PROMPT} is filled in, not {PROMPT_FILE}",
+        ),
+        (
+            "{name: a, provider: codex, args: [-c, '{PROMT}']}",
+            "targets.yaml:2: args: only {PROMPT} is filled in, not {PROMT}",
+        ),
+        (
+            "{name: a, provider: codex, args: [--flag, true]}",
+            "targets.yaml:2: args holds texts and numbers; write others in quotes",
+        ),
+        (
+            "{name: a, provider: cli, command: [x, {y: z}]}",
+            "targets.yaml:2: command holds texts and numbers; write others in quotes",
+        ),
         ("{name: a, provider: pi, model: 5}", "targets.yaml:2: a: model is a text"),
         ("{name: a, provider: pi, cwd: [x]}", "targets.yaml:2: a: cwd is a text"),
         ("{name: a, provider: pi, log_dir: 7}", "targets.yaml:2: a: log_dir is a text"),

@@ -30,6 +30,7 @@ SLIP = 0.85
 """Similarity from which an unknown setting of a `cli` target counts as a misspelling of a known one."""
 
 CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+PLACEHOLDER = re.compile(r"(?<![${])\{[A-Z][A-Z_]+\}(?!\})")
 VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
@@ -197,15 +198,20 @@ class _Reader:
     def command(self, at: At, target: dict[str, Any], agent: AgentKind, model: str | None) -> tuple[str, ...]:
         """The kind's own command line with the target's program and further arguments."""
         keys = ("executable", "binary", "command", "command_template")
+        for key in (*keys, "args", "arguments"):
+            written: Any = target.get(key)
+            for word in written if is_list(written) else [written]:
+                if found := [name for name in PLACEHOLDER.findall(str(word)) if name != PROMPT]:
+                    raise self.document.error((*at, key), f"{key}: only {PROMPT} is filled in, not {found[0]}")
         program: Any = next((target[key] for key in keys if key in target), None)
         extra: Any = target.get("args", target.get("arguments", []))
         if isinstance(extra, str):
             extra = self.split(at, self.text(extra), "args")
         if not is_list(extra):
             raise self.document.error((*at, "args"), "args is a list of texts")
-        words = [self.text(str(word)) for word in extra]
+        words = self.words((*at, "args"), extra)
         if is_list(program):
-            given = [self.text(str(word)) for word in program]
+            given = self.words((*at, "command"), program)
         elif isinstance(program, str):
             given = self.split(at, self.text(program))
         else:
@@ -223,6 +229,12 @@ class _Reader:
         if agent.command[-1] == PROMPT:
             return (*head, *agent.command[1:-1], *chosen, *words, PROMPT)
         return (*head, *agent.command[1:], *chosen, *words)
+
+    def words(self, at: At, items: list[Any]) -> list[str]:
+        for i, item in enumerate(items):
+            if isinstance(item, bool) or not isinstance(item, str | int | float):
+                raise self.document.error((*at, i), f"{at[-1]} holds texts and numbers; write others in quotes")
+        return [self.text(str(item)) for item in items]
 
     def split(self, at: At, text: str, key: str = "command") -> list[str]:
         import shlex
@@ -274,13 +286,13 @@ class _Reader:
         for name, (other, at) in self.uses.items():
             self.errors = Errors()
             self.wrong.append((name, self.errors.all))
-            seen = {name}
+            seen = [name]
             while other in self.uses and other not in seen:
-                seen.add(other)
+                seen.append(other)
                 other = self.uses[other][0]
             target = self.found.targets.get(other)
             if other in self.uses:
-                self.errors.note(self.document.error(at, f"use_target: {name!r} leads back to itself, by {other!r}"))
+                self.errors.note(self.document.error(at, f"use_target goes in a circle: {', '.join([*seen, other])}"))
                 continue
             if target is None:
                 if VARIABLE.search(other) or other in self.names:

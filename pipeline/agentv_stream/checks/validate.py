@@ -67,7 +67,9 @@ def is_targets(path: Path) -> bool:
     value = read_yaml(path).value
     if not is_object(value):
         return path.name.startswith("targets.")
-    entries = value.get("targets", value.get("providers"))
-    return is_list(entries) and not any(
-        key in value for key in ("tests", "evalcases", "eval_cases", "assertions", "assert")
+    if any(key in value for key in ("tests", "evalcases", "eval_cases", "assertions", "assert")):
+        return False
+    # `targets` of a spec are a list, too; in a file of that name it may be anything that shall be one.
+    return is_list(value.get("targets", value.get("providers"))) or (
+        path.name.startswith("targets.") and ("targets" in value or "providers" in value)
     )
