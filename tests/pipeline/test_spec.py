@@ -14,6 +14,7 @@ from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli import build
 from agentv_stream.cli.validate import MOST_TOLD
 from agentv_stream.errors import EXIT_USAGE, UsageError
+from support.trajectories import trace_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -534,6 +535,25 @@ def test_a_threshold_that_is_no_share_is_refused(tmp_path: Path, threshold: floa
     (tmp_path / "s.yaml").write_text(HEAD + "      - {type: max-turns, max: 1}\n", encoding="utf-8")
     with pytest.raises(UsageError, match="the threshold is a number from 0 to 1"):
         load_spec(tmp_path / "s.yaml", threshold)
+
+
+@pytest.mark.parametrize("required", ["", ", required: true", ", required: false"])
+def test_a_threshold_of_the_command_line_does_not_let_an_exact_pass_with_further_calls(
+    tmp_path: Path, required: str
+) -> None:
+    """`--threshold 1` made a verdict pass that failed without it."""
+    entry = "type: tool-trajectory, mode: exact, expected: [a]" + required
+    for head, further in ((HEAD, "fail"), ("execution: {threshold: 0.6}\n" + HEAD, "pass")):
+        (tmp_path / "s.yaml").write_text(head + f"      - {{{entry}}}\n", encoding="utf-8")
+        for threshold in (None, 0.5, 1.0):
+            (one,) = load_spec(tmp_path / "s.yaml", threshold).cases
+            case = one.build()
+            for event in trace_of(["a", "b"]):
+                case.push(event)
+            case.flush()
+            (result,) = case.result().evaluators
+            assert result.verdict == further
+            assert result.required == ((further == "fail" and "false" not in required) or "true" in required)
 
 
 def test_a_targets_file_whose_targets_are_no_list_is_told_so(tmp_path: Path) -> None:

@@ -263,6 +263,7 @@ class _Loader:
             compat=compat in ("agentv", True),
             all_streams=None if streams is None else streams == "all",
             expected_calls=tuple(calls),
+            of_spec=threshold is not None,
         )
         target = _first(places, "target")
         if target is None:

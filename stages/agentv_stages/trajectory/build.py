@@ -62,7 +62,8 @@ def build(config: Config, context: Context | None = None) -> Member:
     if not flag(config, "enabled", True):
         return Skipped(terms, "the spec says that it is not enabled")
     everywhere = streams == "all" if streams is not None else context.all_streams
-    explicit = terms.threshold is not None
+    own_goal = any(config.get(key) is not None for key in ("threshold", "min_score")) or terms.min_score is not None
+    explicit = terms.threshold is not None and (own_goal or context.of_spec)
     goal = PASS if terms.threshold is None else terms.threshold
     scope = makers.Scope(everywhere, is_compat(config, context), goal, explicit, context)
     try:
@@ -73,9 +74,9 @@ def build(config: Config, context: Context | None = None) -> Member:
         raise ConfigError(str(error), ("value",) if "value" in config else ()) from error
     if isinstance(rule, Skipped):
         return Skipped(terms, rule.reason)
-    if rule.threshold is not None and not explicit and "required" not in config:
+    if rule.threshold is not None and not explicit:
         # A verdict that is stricter than its score must not get lost in the mean of the case.
-        terms = Terms(terms.name, kind, terms.weight, True, terms.min_score, None, terms.negate)
+        terms = replace(terms, required=terms.required or "required" not in config, threshold=None)
     return Evaluator(terms, rule)
 
 

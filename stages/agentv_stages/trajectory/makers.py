@@ -38,13 +38,17 @@ TRAJECTORY_MODES = ("any_order", "in_order", "exact", "superset", "subset")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an evaluator inherits from spec and case: the threshold that the spec sets (None: none), `compat`, whether
-    all streams count, and the tool calls of the case's expected messages."""
+    """What an evaluator inherits from spec and case: the threshold that is set (None: none), `compat`, whether all
+    streams count, and the tool calls of the case's expected messages.
+
+    `of_spec`: whether the spec sets the threshold. One of the command line does not make an `exact` less strict.
+    """
 
     threshold: float | None = None
     compat: bool = False
     all_streams: bool | None = None
     expected_calls: tuple[Mapping[str, Any], ...] = ()
+    of_spec: bool = True
 
 
 @dataclass(frozen=True, slots=True)
