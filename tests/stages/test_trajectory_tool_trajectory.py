@@ -387,3 +387,11 @@ def test_an_integer_beyond_floats_in_the_arguments_of_a_call_equals_no_other(
     config["expected"] = [{"tool": "a", "args": {"n": expected}}]
     assert score(config, trace_of([("a", {"n": actual})])) == (0.0, False)
     assert score(config, trace_of([("a", {"n": expected})])) == (1.0, True)
+
+
+def test_superset_moves_calls_along_a_chain_of_any_length() -> None:
+    """A chain of more than about 1,000 steps ended the command with a RecursionError."""
+    number = 1_200
+    steps = [{"tool": "a", "args": {f"k{i}": 1}, "args_match": "superset"} for i in range(number)]
+    calls: list[Any] = [("a", {f"k{i}": 1, f"k{i + 1}": 1}) for i in range(number - 1)]
+    assert score(traj("superset", steps), trace_of([*calls, ("a", {"k0": 1})])) == (1, True)

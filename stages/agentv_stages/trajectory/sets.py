@@ -101,23 +101,37 @@ class Superset(_Sets):
                     self.state.held[i] = call
                     return True
             return False
-        return self._augment(call, set())
+        return self._augment(call)
 
-    def _augment(self, call: Holder, tried: set[int]) -> bool:
+    def _augment(self, call: Holder) -> bool:
+        """Looks for the shortest chain of calls that move by one step each; a spec may have more steps than a recursion
+        may be deep."""
         held = self.state.held
-        fits = [i for i in range(len(held)) if call.mask >> i & 1]
-        for i in fits:
-            if held[i] is None:
-                held[i] = call
-                return True
-        for i in fits:
-            owner = held[i]
-            if i not in tried and owner is not None:
-                tried.add(i)
-                if self._augment(owner, tried):
-                    held[i] = call
-                    return True
-        return False
+        moved_from: dict[int, int | None] = {}  # step -> the step whose call would move there; None is the new call
+        reached: list[int] = []
+        mask, at = call.mask, 0
+        origin: int | None = None
+        while True:
+            for i in range(len(held)):
+                if mask >> i & 1 and i not in moved_from:
+                    moved_from[i] = origin
+                    reached.append(i)
+                    if held[i] is None:
+                        self._move(i, moved_from, call)
+                        return True
+            if at == len(reached):
+                return False
+            origin = reached[at]
+            owner = held[origin]
+            mask = owner.mask if owner is not None else 0
+            at += 1
+
+    def _move(self, to: int, moved_from: dict[int, int | None], call: Holder) -> None:
+        held = self.state.held
+        while (origin := moved_from[to]) is not None:
+            held[to] = held[origin]
+            to = origin
+        held[to] = call
 
     def finish(self) -> None:
         for call in self.state.waiting.values():
