@@ -203,6 +203,7 @@ WRITES = [
     "find . -name x -exec rm {} +",
     "find . | xargs rm",
     "bash -lc 'echo x > y'",
+    r"bash -lc $'cd x\nrm \'a b\''",
     "for f in a b; do rm $f; done",
     "x=$(rm f)",
     "if true; then echo x > y; fi",
@@ -361,6 +362,9 @@ SPLIT: list[tuple[str, list[list[list[str]]]]] = [
     ("a 2>b 3<c <<<word", [[["a"]]]),
     ("a \\\nb", [[["a", "b"]]]),
     ("a '", [[["a", ""]]]),
+    (r"a $'b\\' c | d", [[["a", "b\\", "c"], ["d"]]]),
+    (r"a $'it\'s\tb\q' $'", [[["a", "it's\tb\\q", ""]]]),
+    ("a $'b\\", [[["a", "b"]]]),
 ]
 
 

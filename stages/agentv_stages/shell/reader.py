@@ -16,6 +16,9 @@ _PLAIN = re.compile(r"[^\s'\"\\$`|&;<>()#{}]+")
 _QUOTED = re.compile(r"[^\"\\$`]+")
 _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 _LIST = re.compile(r"\w+\+?=")  # what precedes a list
+_ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]++|\\.)*+)\\?'?", re.S)
+_ANSI_ESCAPE = re.compile(r"""\\([ntr\\'"])""")
+_ANSI_MEANS = {"n": "\n", "t": "\t", "r": "\r"}
 _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 
 
@@ -318,11 +321,10 @@ class Reader:
             self.at = self.find("}", at) + 1
             parts.append(text[at : self.at])
         elif text.startswith("$'", at):
-            close = self.find("'", at + 2)
-            while close < len(text) and text[close - 1] == "\\":
-                close = self.find("'", close + 1)
-            parts.append(text[at + 2 : close])
-            self.at = close + 1
+            quoted = _ANSI_QUOTED.match(text, at)
+            assert quoted is not None  # it matches whatever follows
+            parts.append(_ANSI_ESCAPE.sub(lambda found: _ANSI_MEANS.get(found[1], found[1]), quoted[1]))
+            self.at = quoted.end()
         else:
             parts.append("$")
             self.at = at + 1
