@@ -383,6 +383,8 @@ HOSTILE = [
         "a;",
         "<<A\n",
         "<<A ",
+        "<<A\n$(",
+        "<<A\n`a`\nA\n",
         "(",
         "((",
         "$((",
@@ -402,6 +404,7 @@ HOSTILE = [
         "a=(",
         "case x in a) ",
         "esac)",
+        "$(case a in (b) ;; ",
         "Get-Item {",
         "Get-Item @'\n",
         "}\n",
@@ -431,6 +434,30 @@ def test_a_substitution_in_a_script_is_read_once(begin: str, end: str) -> None:
     assert [name for name, _ in one.programs].count("bobbin") == 1
     deep = classify_shell(begin * 20 + "bobbin env" + end * 20)  # each level read its own twice: 2 ** 20 scripts
     assert [name for name, _ in deep.programs].count("bobbin") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [
+        ("cat <<E > f\nit's $(bobbin a)\nE\nls", ["bobbin a"]),
+        ("cat <<-E\n\t`bobbin a` \\`bobbin b\\` \\$(bobbin c) $((1))\n\tE", ["bobbin a"]),
+        ("echo $(cat <<E\n$(bobbin a)\nE\n)", ["bobbin a"]),
+        ("cat <<'E'\n$(bobbin a)\nE", []),
+        ('cat <<"E"\n$(bobbin a)\nE', []),
+        ("cat <<\\E\n`bobbin a`\nE", []),
+        ("bash <<E\necho $(bobbin a)\nbobbin b\nE", ["bobbin a", "bobbin b"]),
+        ("cat <<E | bash\necho $(bobbin a)\nbobbin b\nE", ["bobbin a", "bobbin b"]),
+        ("bash <<'E'\necho $(bobbin a)\nE", ["bobbin a"]),
+    ],
+)
+def test_substitutions_of_a_here_document_run_unless_its_mark_is_quoted(command: str, runs: list[str]) -> None:
+    assert run_commands(command, "bobbin") == runs
+
+
+def test_here_documents_in_here_documents_are_read_once_each() -> None:
+    deep = "".join(f"cat <<E{i}\n$(" for i in range(20)) + "bobbin a" + "".join(f"\n)\nE{19 - i}" for i in range(20))
+    assert len(run_commands(deep, "bobbin")) == 1
+    classify_shell("cat <<E\n$(" * 20_000)
 
 
 def test_what_only_the_script_expands_is_read_in_it() -> None:
@@ -578,6 +605,10 @@ def test_the_files_of_a_text_are_bounded() -> None:
         "declare -A map+=([a]=rm); cat y",
         'case "$x" in rm|touch) cat y;; *) echo no;; esac',
         'case "$x" in\n  rm)\n    cat y ;;\nesac',
+        "case $x in (rm) cat y;; (touch|cp) cat y;; esac",
+        "cat $(case $x in rm) cat y;; (touch) cat y;; cp) echo 'a > b';; esac)",
+        "x=$(case $x in\n rm) cat y;;\n esac\n); cat y",
+        "(case $x in rm) cat y;; esac\n) | cat; (cat y)",
     ],
 )
 def test_conditions_lists_and_patterns_are_no_commands(condition: str) -> None:

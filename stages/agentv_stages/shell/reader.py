@@ -19,6 +19,7 @@ _LIST = re.compile(r"\w+\+?=")  # what precedes a list
 _ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]++|\\.)*+)\\?'?", re.S)
 _ANSI_ESCAPE = re.compile(r"""\\([ntr\\'"])""")
 _ANSI_MEANS = {"n": "\n", "t": "\t", "r": "\r"}
+_SUBSTITUTION = re.compile(r"\\.|\$\(|`", re.S)
 _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 
 
@@ -55,7 +56,7 @@ class Reader:
         self.told = told
         self.at: int = 0
         self.pipelines: list[Pipeline] = []
-        self.waiting: list[tuple[Command, str, bool]] = []
+        self.waiting: list[tuple[Command, str, bool, int]] = []
         self.gone: set[str] = set()
         self.backticks = False
         self.cases = "esac" in text
@@ -79,6 +80,7 @@ class Reader:
         """Reads commands until the unquoted character `end` (or one closing parenthesis) or the end of the text."""
         text, size = self.text, len(self.text)
         command, pipeline, start = Command(), Pipeline(), self.at
+        branch = False  # whether a pattern of `case` may follow
 
         def finish(end_at: int) -> None:
             nonlocal command
@@ -105,8 +107,9 @@ class Reader:
             if c in " \t\r" or (c == "\\" and text[at + 1 : at + 2] in ("\n", "\r")):
                 blank = _BLANK.match(text, at)
                 self.at = blank.end() if blank else at + 1
-            elif c == ")" and end != ")" and self.cases:  # what came before it was a pattern
-                self.at = at + 1
+            elif c == ")" and self.cases and (end != ")" or branch or "case" in command.words):
+                self.at = at + 1  # what came before it was a pattern
+                branch = False
                 command, pipeline, start = Command(), Pipeline(), self.at
             elif c == end or c == ")":
                 finish(at)
@@ -118,10 +121,11 @@ class Reader:
                 self.pipelines.append(pipeline)
                 return
             elif c == "\n":
+                branch = self.cases and (command.words[-1:] == ["in"] if command.words else branch)
                 finish(at)
                 self.pipelines.append(pipeline)
                 self.at = at + 1
-                self.here_documents()
+                self.here_documents(depth)
                 pipeline, start = Pipeline(), self.at
             elif c == "#" and (at == 0 or text[at - 1] in " \t\r\n;&|()"):
                 self.at = self.find("\n", at)
@@ -146,12 +150,15 @@ class Reader:
                     pipeline = Pipeline()
                 start = self.at
             elif c == ";":
+                branch = text.startswith(";;", at) or text[at - 1 : at] == ";"
                 finish(at)
                 self.pipelines.append(pipeline)
                 self.at = at + 1
                 pipeline, start = Pipeline(), self.at
             elif c == "(":
                 self.at = at + 1
+                if self.cases and (branch or ("case" in command.words and command.words[-1] == "in")):
+                    continue  # `(` before a pattern
                 if text.startswith("((", at) and begins(command.words):
                     self.at = self.find("))", at) + 2
                 elif text[at - 1 : at] == "=" and command.words and _LIST.fullmatch(command.words[-1]):
@@ -161,6 +168,7 @@ class Reader:
                     self.list_until(")", depth + 1)
             else:
                 take_word()
+                branch = branch and command.words[0] != "esac"
         finish(self.at)
         self.pipelines.append(pipeline)
 
@@ -176,10 +184,11 @@ class Reader:
             elif self.word(depth) == end or self.at == at:
                 return
 
-    def here_documents(self) -> None:
-        """Reads the bodies of here-documents that begin at the next line."""
+    def here_documents(self, depth: int) -> None:
+        """Reads the bodies of here-documents that begin at the next line; if their mark is not quoted, substitutions in
+        them are commands."""
         text = self.text
-        for command, mark, tabs in self.waiting:
+        for command, mark, tabs, place in self.waiting:
             begin = at = self.at
             while True:
                 line_end = text.find("\n", at)
@@ -193,7 +202,23 @@ class Reader:
                     self.at = len(text)
                     break
                 at = line_end + 1
+            if place >= 0 and depth < MAX_DEPTH and ("$(" in command.script or "`" in command.script):
+                body = Reader(command.script, self.told)
+                body.count = self.count
+                body.substitutions(depth)
+                if body.count > self.count:
+                    self.count = body.count
+                    self.pipelines[place:place] = body.pipelines
+                    command.expanded = {*(command.expanded or ()), command.script}
         self.waiting.clear()
+
+    def substitutions(self, depth: int) -> None:
+        """Reads the substitutions of a here-document, where quotes mean nothing."""
+        while found := _SUBSTITUTION.search(self.text, self.at):
+            self.at = found.end()
+            if found[0][0] != "\\":
+                self.at = found.start()
+                self.dollar([], depth)
 
     def redirect(self, operator: str, command: Command, depth: int) -> None:
         blank = _BLANK.match(self.text, self.at)
@@ -208,14 +233,15 @@ class Reader:
             if not (operator in (">&", "<&") or self.text.startswith("&", self.at)):
                 return
             self.at += 1
-        count = self.count
+        count, begin = self.count, self.at
         target = self.word(depth)
         if operator == "<<<":
             command.given = target
             if self.count > count:
                 command.expanded = {*(command.expanded or ()), target}
         elif operator in ("<<", "<<-"):
-            self.waiting.append((command, target, operator == "<<-"))
+            place = len(self.pipelines) if target == self.text[begin : self.at] else -1  # of its substitutions
+            self.waiting.append((command, target, operator == "<<-", place))
         elif operator == "<":
             command.reads.append(target)
         elif operator in (">&", "<&"):
