@@ -19,6 +19,8 @@ _LIST = re.compile(r"\w+\+?=")  # what precedes a list
 _ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]++|\\.)*+)\\?'?", re.S)
 _ANSI_ESCAPE = re.compile(r"""\\([ntr\\'"])""")
 _ANSI_MEANS = {"n": "\n", "t": "\t", "r": "\r"}
+_UNBRACED = re.compile(r"(?:[^}$`\\]|\\.)++", re.S)
+_BRACED = re.compile(r"\$\{[^}$`\\]*+\}")
 _SUBSTITUTION = re.compile(r"\\.|\$\(|`", re.S)
 _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 
@@ -344,8 +346,14 @@ class Reader:
             self.list_until(")", depth + 1)
             parts.append(self.substituted(at, before))
         elif text.startswith("${", at):
-            self.at = self.find("}", at) + 1
-            parts.append(text[at : self.at])
+            braced = _BRACED.match(text, at)
+            if braced:
+                self.at = braced.end()
+                parts.append(braced[0])
+            else:
+                count = self.count
+                self.braced(depth)
+                parts.append(self.substituted(at, before) if self.count > count else text[at : self.at])
         elif text.startswith("$'", at):
             quoted = _ANSI_QUOTED.match(text, at)
             assert quoted is not None  # it matches whatever follows
@@ -354,6 +362,23 @@ class Reader:
         else:
             parts.append("$")
             self.at = at + 1
+
+    def braced(self, depth: int) -> None:
+        """Reads `${…}` with something in it that means something (`${x:-$(a)}`)."""
+        text = self.text
+        self.at += 2
+        while self.at < len(text):
+            c = text[self.at]
+            if c == "`" and self.backticks:
+                return
+            if c == "}":
+                self.at += 1
+                return
+            if c in "$`" and depth < MAX_DEPTH:
+                self.dollar([], depth + 1)
+            else:
+                skipped = _UNBRACED.match(text, self.at)
+                self.at = skipped.end() if skipped else self.at + 1
 
     def substituted(self, at: int, before: int) -> str:
         """A substitution that was read from `at` on, as its word contains it; `before` pipelines came before it."""
