@@ -86,6 +86,12 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     ("bash -euoc pipefail 'cat x'", "Read", "x", None),
     ("bash --rcfile f -o errexit -c 'cat x'", "Read", "x", None),
     ("time -p cat x", "Read", "x", None),
+    ("time -l -f %e cat x; time -v", "Read", "x", None),
+    ("show() { sed -n \"$1\" x; }; show 1p; show 3p", "Read", "x", None),
+    ("show ()\n{\n  cat x\n}\nshow | head", "Read", "x", None),
+    ("function show { cat x; }; if show; then show; fi", "Read", "x", None),
+    ("function show()\n{ cat x; }\nshow", "Read", "x", None),
+    ("show() (cd y; cat x); echo $(show)", "Read", "x", None),
     ("find -L src -name x", "Glob", "src", "x"),
     ("while read -r f; do cat $f; done < list", "Read", None, None),
     ("mapfile -t files < list; cat a", "Read", "a", None),
@@ -163,6 +169,8 @@ EXECUTES = [
     "echo x > /dev/tcp/localhost/80",
     "bash script.sh <<'E'\nrm x\nE",
     "f() { python x; }; f",
+    "f() { cat x; }; g",
+    "f() { cat x; }; bash -c f",
     "awk '{print > \"out\"}' f",
     "awk '{system(\"make\")}' f",
 ]
@@ -301,6 +309,7 @@ def test_arrays_of_words_are_taken_as_they_are(words: list[str], kind: Kind, scr
         "if bobbin status; then ls; fi",
         "find . | xargs -n 1 bobbin",
         "timeout 10 bobbin search",
+        "time -l bobbin search",
     ],
 )
 def test_a_watched_program_is_found_at_command_position(command: str) -> None:

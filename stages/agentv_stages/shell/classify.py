@@ -139,6 +139,7 @@ class _Judge:
         self.wrote = False
         self.told = False
         self.types = False
+        self.functions: set[str] = set()
 
     def text(self, text: str, nesting: int, told: bool = False) -> str:
         """Reads a shell text; returns the innermost script that makes up all of it. `told`: as for `split_shell`."""
@@ -197,12 +198,15 @@ class _Judge:
 
     def command(self, command: Command, nesting: int) -> Part:
         words = command.words
-        if len(words) > 1 and (words[1] == "{" or words[0] == "function"):
-            words = without_head(words, command.text)
+        if words and (words[1] == "{" or words[0] == "function" if len(words) > 1 else command.text[-1:] == ")"):
+            body = without_head(words, command.text)
+            if body is not words:
+                self.functions.add(words[words[0] == "function"])
+            words = body
         for at, word in enumerate(words):
-            if word == "time" and words[at + 1 : at + 2] == ["-p"]:
-                words = words[:at] + words[at + 2 :]  # with an option it is not the keyword, but means the same
-                return self.run(words[at:], command, nesting) if words[at:] else NOTHING
+            if word == "time" and words[at + 1 : at + 2] and words[at + 1].startswith("-"):
+                words = after_options("time", words[at:])  # with an option it is not the keyword, but means the same
+                return self.run(words, command, nesting) if words else NOTHING
             if word in KEYWORDS or ("=" in word and is_assignment(word)):
                 continue
             if word in HEADERS:
@@ -219,6 +223,8 @@ class _Judge:
             if name[0] in "$`(":
                 return EXECUTE
             self.programs.add(name, words, command)
+            if name in self.functions:
+                return NOTHING  # what it does was judged where it is defined
             if name in WRAPPERS:
                 if name == "command" and len(words) > 1 and words[1] in ("-v", "-V"):
                     return NOTHING

@@ -55,7 +55,8 @@ _FUNCTION = re.compile(r"\s*(?:function\s+)?[\w.:-]+\s*\(\s*\)")
 
 
 def without_head(words: list[str], text: str) -> list[str]:
-    """The words after the head of a function (`f() {`, `function f {`) whose body begins on the same line."""
+    """The words after the head of a function (`f() {`, `function f {`) whose body begins on the same line, or in
+    parentheses; `words` itself if there is no head."""
     if words[0] == "function":
         return words[3:] if words[2:3] == ["{"] else []
     return words[2:] if _FUNCTION.match(text) else words
