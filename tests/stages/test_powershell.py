@@ -76,6 +76,19 @@ def test_texts_of_other_shells_are_read_as_before(command: str, kind: Kind, file
     assert (facts.kind, facts.files or facts.written) == (kind, files)
 
 
+@pytest.mark.parametrize(
+    ("command", "pattern"),
+    [
+        ("findstr /s /n foo *.py", "foo"),
+        ('findstr /S /C:"foo bar" src\\*.py', "foo bar"),
+        ("Select-String -Path a.py -CaseSensitive -Pattern foo", "foo"),
+    ],
+)
+def test_a_search_on_windows_names_its_pattern(command: str, pattern: str) -> None:
+    facts = classify_shell(command)
+    assert (facts.tool_name, facts.pattern) == ("Grep", pattern)
+
+
 def test_arrays_name_powershell_by_its_path_too() -> None:
     facts = classify_shell([r"C:\Program Files\PowerShell\7\pwsh.exe", "-Command", r"Get-Content src\a.py"])
     assert (facts.tool_name, facts.path) == ("Read", r"src\a.py")

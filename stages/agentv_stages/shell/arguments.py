@@ -43,11 +43,11 @@ def has(words: list[str], *options: str) -> bool:
     return False
 
 
-def value(words: list[str], *options: str) -> str | None:
-    """The value of the first of the options that is present."""
+def value(family: str, words: list[str], *options: str) -> str | None:
+    """The value of the first of the options that is present; a short one may be the last of a bundle (`-ne`)."""
     for i, word in enumerate(words[1:], 1):
         for option in options:
-            if word == option:
+            if word == option or (word[-1:] == option[1:] and _takes_next(family, word)):
                 return words[i + 1] if i + 1 < len(words) else None
             if option.startswith("--") and word.startswith(option + "="):
                 return word[len(option) + 1 :]
@@ -65,18 +65,28 @@ def operands(family: str, words: list[str]) -> list[str]:
             found.extend(words[at + 1 :])
             break
         if word.startswith("-") and len(word) > 1:
-            at += 2 if word in values else 3 if word in pairs else 1
+            if word in values or ("-" + word[-1] in values and _takes_next(family, word)):
+                at += 2
+            else:
+                at += 3 if word in pairs else 1
             continue
         found.append(word)
         at += 1
     return found
 
 
+def _takes_next(family: str, word: str) -> bool:
+    """Whether a word is a bundle of short options (`-nA`) of which the last one alone takes a value: the next word."""
+    if not word.startswith("-") or not word[1:].isalpha() or family == "xxd":
+        return False
+    values = VALUES.get(family, _NO_VALUES)
+    return not any("-" + letter in values for letter in word[1:-1])
+
+
 def first(values: Sequence[str], position: int = 0) -> str | None:
     return values[position] if len(values) > position else None
 
 
-def bundles(word: str, letter: str, last: bool = False) -> bool:
-    """Whether a bundle of short options (`-uo`) contains `letter`; with `last`, as the one that takes a value."""
-    options = word[1:] if word.startswith("-") and word[1:].isalpha() else ""
-    return options.endswith(letter) if last else letter in options
+def bundles(word: str, letter: str) -> bool:
+    """Whether a bundle of short options (`-uo`) contains `letter`."""
+    return word.startswith("-") and word[1:].isalpha() and letter in word

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from agentv_stages.shell import transfers
-from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, bundles, first, has, is_file, operands, value
+from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, first, has, is_file, operands, value
 from agentv_stages.shell.reader import Command
 from agentv_stages.shell.tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, READ, WRITE
 
@@ -79,7 +79,7 @@ def _type(family: str, words: list[str], command: Command) -> Part:
 
 
 def _sort(family: str, words: list[str], command: Command) -> Part:
-    if value(words, "-o", "--output") is not None or any(bundles(word, "o", last=True) for word in words[1:]):
+    if value(family, words, "-o", "--output") is not None:
         return WRITES
     return _read(family, words, command)
 
@@ -88,7 +88,7 @@ def _scripted(own: tuple[str, ...]) -> _Judge:
     """The judge of a filter whose first operand is its script, unless one of the options `own` gives the script."""
 
     def judge(family: str, words: list[str], command: Command) -> Part:
-        given = operands(family, words)[0 if value(words, *own) is not None else 1 :]
+        given = operands(family, words)[0 if value(family, words, *own) is not None else 1 :]
         return _reads(given or command.reads)
 
     return judge
@@ -131,10 +131,16 @@ def _dd(family: str, words: list[str], command: Command) -> Part:
 
 
 def _grep(family: str, words: list[str], command: Command) -> Part:
+    if family == "findstr":
+        pattern = next((word[3:] for word in words if word[:3].lower() == "/c:"), None)
+        words = [word for word in words if not word.startswith("/")]
+    elif family == "select-string":
+        pattern = value(family, words, "-Pattern", "-pattern")
+    else:
+        pattern = value(family, words, "-e", "--regexp")
     given = operands(family, words)
     if family == "rg" and "--files" in words:
-        return Part("search", "Glob", first(given), value(words, "-g", "--glob", "--iglob"))
-    pattern = value(words, "-e", "--regexp", "-Pattern", "-pattern")
+        return Part("search", "Glob", first(given), value(family, words, "-g", "--glob", "--iglob"))
     if pattern is not None:
         return Part("search", "Grep", first(given), pattern)
     return Part("search", "Grep", first(given, 1), first(given))

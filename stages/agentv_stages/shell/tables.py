@@ -77,10 +77,14 @@ VALUES = {
     "fold": frozenset(("-w",)),
     "xxd": words("-l -s -c -g"),
     "od": words("-A -j -N -t -w"),
+    "hexdump": words("-e -f -n -s"),
+    "strings": words("-e -n -t"),
     "du": words("-d --max-depth --exclude -B"),
     "stat": words("-c -f --format --printf"),
     "tree": words("-L -I -P -o --filelimit"),
     "ls": words("-I -w --ignore --hide"),
+    "eza": words("-I -L -s -t --ignore-glob --level --sort --time"),
+    "lsd": words("-I --depth --ignore-glob --sort"),
     "diff": words("-U -C -I -x -W --exclude --label"),
     "jq": words("--indent -L -f --from-file"),
     "yq": words("-o -p -I -f --output-format --input-format --indent --from-file"),
@@ -117,7 +121,7 @@ PAIRS["yq"] = PAIRS["jq"]
 
 FAMILY = {"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ugrep": "grep", "pcregrep": "grep", "ripgrep": "rg",
           "ack-grep": "ack", "fdfind": "fd", "batcat": "bat", "gawk": "awk", "mawk": "awk", "nawk": "awk",
-          "gsed": "sed", "xq": "jq", "gc": "get-content", "sls": "select-string"}  # fmt: skip
+          "gsed": "sed", "exa": "eza", "xq": "jq", "gc": "get-content", "sls": "select-string"}  # fmt: skip
 NO_FILE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "nul", "-", ""))
 NO_FILES = ("/dev/fd/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/", "&")  # beginnings of targets that are not files
 FIND_NAMES = words("-name -iname -path -ipath -wholename -iwholename -regex -iregex")
