@@ -1,5 +1,6 @@
 """What one program does with its arguments: words of a simple command in, kind, finer name, path and pattern out."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -10,6 +11,13 @@ from agentv_stages.shell.tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEU
 
 _MOST_PATHS = 100
 _ONE_INPUT = frozenset(("uniq", "xxd"))  # their second file is the output
+_AWK_TOKEN = re.compile(
+    r"""
+    "(?:[^"\\\n]|\\.)*" | (?<![\w)\]$])/(?=[^\s/])(?:[^/\\\n]|\\.)*/ | \#.*  # texts, patterns, comments
+    | \bprintf?\b | [(){};\n] | \|\| | \|&?\s*getline | \| | >= | >>?[ \t]*(?:"[^"\n]*")?
+    """,
+    re.X,
+)
 _Judge: TypeAlias = Callable[[str, list[str], Command], Part]
 
 
@@ -112,10 +120,32 @@ def _yq(family: str, words: list[str], command: Command) -> Part:
 def _awk(family: str, words: list[str], command: Command) -> Part:
     if "inplace" in words:
         return WRITES
-    script = first(operands(family, words)) or ""
-    if "system(" in script or '"' in script.partition(">")[2]:
-        return EXECUTE  # may print into a file, or only compare with a text
-    return _read_awk(family, words, command)
+    return _awk_prints(first(operands(family, words)) or "") or _read_awk(family, words, command)
+
+
+def _awk_prints(script: str) -> Part | None:
+    """What a script of awk does beside reading: it prints into a file or to a command, or takes from one."""
+    if "system(" in script:
+        return EXECUTE
+    if ">" not in script and "|" not in script:
+        return None
+    prints = False
+    depth = 0
+    for token in _AWK_TOKEN.finditer(script):
+        text = token[0]
+        if text in ("print", "printf"):
+            prints, depth = True, 0
+        elif text in ("\n", ";", "{", "}"):
+            prints = False
+        elif text in ("(", ")"):
+            depth += 1 if text == "(" else -1
+        elif text[0] == "|" and text != "||":
+            if prints or text[-1] == "e":
+                return EXECUTE
+        elif text[0] == ">" and text != ">=" and prints and not depth:  # in parentheses it compares
+            if text[-1] != '"' or is_file(text.lstrip("> \t").strip('"')):
+                return WRITES
+    return None
 
 
 def _in_place(family: str, words: list[str], command: Command) -> Part:
