@@ -555,6 +555,12 @@ def test_the_faster_path_reads_what_the_other_reads(pieces: list[str]) -> None:
         "printf '%s' x | grep -c x",
         "echo b | sort | head -n 1",
         "cd /w && echo x | tr a-z A-Z",
+        'grep -q x <<< "$found"',
+        "jq -r .a <<< '{}' | head -n 1",
+        "sed s/a/b/ <<E\na\nE",
+        "wc -l <<E | tr -d ' '\na\nE",
+        "echo '{}' | jq -r .a",
+        "printf 'b\\na' | sort -r | cut -c 1",
     ],
 )
 def test_a_filter_of_what_an_echo_says_reads_no_file(text: str) -> None:
@@ -568,6 +574,9 @@ def test_a_filter_of_what_an_echo_says_reads_no_file(text: str) -> None:
         ("echo list.txt | xargs cat", "read", "Read"),
         ("echo x | grep -r x", "search", "Grep"),
         ("echo x | cat - notes.md", "read", "Read"),
+        ("xargs cat <<< list.txt", "read", "Read"),
+        ("grep -f - notes.md <<< x", "search", "Grep"),
+        ("grep -r x <<< y", "search", "Grep"),
         ("cat notes.md | wc -l", "read", "Read"),
         ("echo a; cat notes.md | grep b", "read", "Read"),
     ],

@@ -245,6 +245,8 @@ class _Judge:
                 told = self.told or was_expanded(script, words, command)
                 return self.script(script, nesting, told, low in TYPES)
             part = judge_program("cat" if low == "type" and self.types else low, words, command)
+            if part.path is None and (command.given is not None or command.script is not None):
+                return NOTHING if takes_pipe(part, command) else part
             if not part.inner or nesting >= MAX_NESTING:
                 return part
             within = Command(list(part.inner), text=" ".join(part.inner), expanded=command.expanded)
@@ -301,9 +303,12 @@ _RANK: dict[Kind, int] = {"read": 1, "search": 1, "execute": 2, "write": 3}
 
 
 def takes_pipe(part: Part, command: Command) -> bool:
-    """Whether a command after a pipe reads its input from the pipe, and no file."""
+    """Whether a command after a pipe, or with a text as its input (`<<<`, `<<`), reads that, and no file."""
     if part.path is not None or part.tool not in ("Read", "Grep") or part.inner:
         return False
     # the words after `xargs` are files; `grep -r` searches the folder
-    recursive = ("xargs", "--recursive")
-    return not any(word in recursive or bundles(word, "r") or bundles(word, "R") for word in command.words)
+    if "xargs" in command.words:
+        return False
+    return part.tool == "Read" or not any(
+        word == "--recursive" or bundles(word, "r") or bundles(word, "R") for word in command.words
+    )

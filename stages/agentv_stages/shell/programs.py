@@ -59,8 +59,6 @@ def _read(family: str, words: list[str], command: Command) -> Part:
         given = operands(family, words)
         if given:
             return _reads(given[:1] if family in _ONE_INPUT else given)
-    if command.script is not None and not command.reads:
-        return NOTHING  # prints its here-document, as echo does
     return _reads(command.reads)
 
 
@@ -171,7 +169,7 @@ def _grep(family: str, words: list[str], command: Command) -> Part:
     given = operands(family, words)
     if family == "rg" and "--files" in words:
         return Part("search", "Glob", first(given), value(family, words, "-g", "--glob", "--iglob"))
-    if pattern is not None:
+    if pattern is not None or (family in ("grep", "rg") and value(family, words, "-f", "--file") is not None):
         return Part("search", "Grep", first(given), pattern)
     return Part("search", "Grep", first(given, 1), first(given))
 
