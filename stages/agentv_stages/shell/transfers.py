@@ -12,6 +12,12 @@ GIT_WRITES = {
 }
 """Sub-commands that change files of the working tree -> the options with which they do not."""
 
+_GIT_WRITES_STILL = {"apply": "--apply", "restore": "--worktree"}
+"""Options with which they change them nevertheless."""
+_OF_BRANCHES = frozenset(("--track", "--orphan", "--detach"))
+_OF_FILES = frozenset(("--", "--ours", "--theirs"))
+"""Options of `git checkout`."""
+
 
 def dry(family: str, words: list[str], command: Command) -> Part:
     """Programs that write, except with `--dry-run`."""
@@ -67,11 +73,23 @@ def git(words: list[str]) -> Part:
     """`words` begin with the sub-command."""
     name, options = first(words), words[1:]
     if name == "checkout":
-        return WRITES if "--" in options else EXECUTE
+        return WRITES if _checks_out_files(options) else EXECUTE
     only_looks = GIT_WRITES.get(name or "")
-    if only_looks is None or not only_looks.isdisjoint(options):
+    if only_looks is None:
         return EXECUTE
+    if not only_looks.isdisjoint(options):
+        return WRITES if _GIT_WRITES_STILL.get(name or "") in options else EXECUTE
     if name == "clean":
-        flags = "".join([word for word in options if bundles(word, "f")])
+        flags = "".join([word for word in options if bundles(word, "f") or word == "--force"])
         return WRITES if "f" in flags and "n" not in flags else EXECUTE
     return WRITES
+
+
+def _checks_out_files(options: list[str]) -> bool:
+    """Whether the options and operands of `git checkout` name files: after `--`, after a commit, or by a dot."""
+    if not _OF_FILES.isdisjoint(options):
+        return True
+    if not _OF_BRANCHES.isdisjoint(options) or any(bundles(word, letter) for word in options for letter in "bBt"):
+        return False
+    given = [word for word in options if not word.startswith("-")]
+    return len(given) > 1 or any(word == "." or word.startswith(("./", "../")) for word in given)
