@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from agentv_stages.shell import transfers
-from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, first, has, is_file, operands, value
+from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, bundles, first, has, is_file, operands, value
 from agentv_stages.shell.reader import Command
-from agentv_stages.shell.tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, READ, WRITE
+from agentv_stages.shell.tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, PACK, READ, WRITE
 
 _MOST_PATHS = 100
+_NO_BUNDLES = frozenset("efFIMmrx")  # options of sed, perl and ruby whose rest is a value: `-Mutf8`, `-rdigest`
 _ONE_INPUT = frozenset(("uniq", "xxd"))  # their second file is the output
 _AWK_TOKEN = re.compile(
     r"""
@@ -24,7 +25,9 @@ _Judge: TypeAlias = Callable[[str, list[str], Command], Part]
 def judge_program(name: str, words: list[str], command: Command) -> Part:
     """What the program `name` (lower case, without its folder) does; `words[0]` is the program."""
     judge = _JUDGES.get(name)
-    return EXECUTE if judge is None else judge(FAMILY.get(name, name), words, command)
+    if judge is None or (len(words) == 2 and words[1] in ("--version", "--help")):
+        return EXECUTE
+    return judge(FAMILY.get(name, name), words, command)
 
 
 def _bundles_i(words: list[str]) -> bool:
@@ -32,7 +35,7 @@ def _bundles_i(words: list[str]) -> bool:
     for word in words[1:]:
         if not word.startswith("-") or word == "--":
             return False
-        if not word.startswith("--") and word[1:2] not in ("e", "f", "I", "M", "m") and "i" in word.partition("e")[0]:
+        if not word.startswith("--") and word[1:2] not in _NO_BUNDLES and "i" in word.partition("e")[0]:
             return True
     return False
 
@@ -58,7 +61,7 @@ def _read(family: str, words: list[str], command: Command) -> Part:
     if family != "tr":
         given = operands(family, words)
         if given:
-            return _reads(given[:1] if family in _ONE_INPUT else given)
+            return WRITES if family in _ONE_INPUT and is_file(first(given, 1) or "") else _reads(given)
     return _reads(command.reads)
 
 
@@ -112,7 +115,11 @@ def _sed(family: str, words: list[str], command: Command) -> Part:
 
 
 def _yq(family: str, words: list[str], command: Command) -> Part:
-    return WRITES if has(words, "-i", "--inplace") else _read_jq(family, words, command)
+    if has(words, "-i", "--inplace"):
+        return WRITES
+    if first(words, 1) in ("e", "ea", "eval", "eval-all"):
+        words = words[1:]
+    return _read_jq(family, words, command)
 
 
 def _awk(family: str, words: list[str], command: Command) -> Part:
@@ -144,6 +151,14 @@ def _awk_prints(script: str) -> Part | None:
             if text[-1] != '"' or is_file(text.lstrip("> \t").strip('"')):
                 return WRITES
     return None
+
+
+def _pack(family: str, words: list[str], command: Command) -> Part:
+    """Replaces files by packed or unpacked ones, unless it only prints (`-c`), tests or lists them."""
+    if any(word in ("--stdout", "--to-stdout") or bundles(word, "c") for word in words[1:]):
+        return _read(family, words, command)
+    looks = any(word in ("--list", "--test") or bundles(word, "l") or bundles(word, "t") for word in words[1:])
+    return EXECUTE if looks or not operands(family, words) else WRITES
 
 
 def _in_place(family: str, words: list[str], command: Command) -> Part:
@@ -180,6 +195,18 @@ def _git(family: str, words: list[str], command: Command) -> Part:
         at += 2 if words[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
     words = words[at:]
     return _grep("grep", words, command) if first(words) == "grep" else transfers.git(words)
+
+
+def _ast_grep(family: str, words: list[str], command: Command) -> Part:
+    """Searches with a pattern (`run` may be left out), and with `-U` rewrites what it finds; scans execute."""
+    at = 2 if first(words, 1) == "run" else 1
+    words = words[at - 1 :]
+    pattern = value(family, words, "-p", "--pattern")
+    if pattern is None:
+        return EXECUTE
+    if has(words, "-U", "--update-all"):
+        return WRITES
+    return Part("search", "Grep", first(operands(family, words)), pattern)
 
 
 def _find(family: str, words: list[str], command: Command) -> Part:
@@ -232,6 +259,9 @@ _JUDGES: dict[str, _Judge] = {
     "wget": transfers.wget,
     "unzip": transfers.unzip,
     **dict.fromkeys(("tar", "gtar", "bsdtar"), transfers.tar),
+    **dict.fromkeys(PACK, _pack),
+    **dict.fromkeys(("7z", "7za", "7zz"), transfers.seven_zip),
+    **dict.fromkeys(("ast-grep", "sg"), _ast_grep),
     **dict.fromkeys(("patch", "rsync"), transfers.dry),
     "tee": _tee,
     "dd": _dd,

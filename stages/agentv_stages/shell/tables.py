@@ -15,16 +15,20 @@ NEUTRAL = words(
 )
 READ = words(
     "cat bat batcat head tail less more nl tac wc diff cmp comm stat file cut sort uniq tr rev fold paste column jq yq "
-    "xq xxd od hexdump strings zcat zless bzcat xzcat realpath readlink md5sum sha1sum sha256sum cksum du view "
-    "get-content gc"
+    "xq xxd od hexdump strings zcat zless bzcat xzcat zstdcat gzcat realpath readlink md5 md5sum sha1sum sha256sum "
+    "sha512sum shasum b2sum cksum base64 du view get-content gc"
 )
 LIST = words("ls dir tree exa eza lsd get-childitem gci vdir")
 GREP = words("grep egrep fgrep zgrep rg ripgrep ag ack ack-grep ugrep pcregrep findstr select-string sls")
 FIND = words("find fd fdfind locate mdfind")
 WRITE = words(
-    "cp mv rm mkdir rmdir touch ln unlink install truncate shred rsync patch sponge mkfifo "
+    "cp mv rm mkdir rmdir touch ln unlink install truncate shred rsync patch sponge mkfifo zip split csplit dos2unix "
+    "unix2dos fallocate trash "
     "set-content add-content out-file new-item remove-item copy-item move-item rename-item clear-content ni ri mkd md "
     "rd del erase copy move ren"
+)
+PACK = words(  # replace a file by a packed or unpacked one
+    "gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"
 )
 SHELLS = words("bash sh zsh dash ksh fish ash powershell pwsh cmd")
 TYPES = words("cmd powershell pwsh")
@@ -77,6 +81,12 @@ VALUES = {
     "fold": frozenset(("-w",)),
     "xxd": words("-l -s -c -g"),
     "od": words("-A -j -N -t -w"),
+    "base64": words("-w -b --wrap --break"),
+    "shasum": words("-a --algorithm"),
+    "ast-grep": words(
+        "-p -r -l -k -C -A -B -j --pattern --rewrite --lang --kind --selector --strictness --globs --context --after "
+        "--before --threads --color --json --config --max-results"
+    ),
     "hexdump": words("-e -f -n -s"),
     "strings": words("-e -n -t"),
     "du": words("-d --max-depth --exclude -B"),
@@ -121,7 +131,8 @@ PAIRS["yq"] = PAIRS["jq"]
 
 FAMILY = {"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ugrep": "grep", "pcregrep": "grep", "ripgrep": "rg",
           "ack-grep": "ack", "fdfind": "fd", "batcat": "bat", "gawk": "awk", "mawk": "awk", "nawk": "awk",
-          "gsed": "sed", "exa": "eza", "xq": "jq", "gc": "get-content", "sls": "select-string"}  # fmt: skip
+          "gsed": "sed", "exa": "eza", "sg": "ast-grep", "xq": "jq", "gc": "get-content",
+          "sls": "select-string"}  # fmt: skip
 NO_FILE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "nul", "-", ""))
 NO_FILES = ("/dev/fd/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/", "&")  # beginnings of targets that are not files
 FIND_NAMES = words("-name -iname -path -ipath -wholename -iwholename -regex -iregex")

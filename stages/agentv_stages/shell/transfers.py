@@ -64,6 +64,11 @@ def tar(family: str, words: list[str], command: Command) -> Part:
     return EXECUTE
 
 
+def seven_zip(family: str, words: list[str], command: Command) -> Part:
+    """Its first word says what it does: add, delete, extract (two ways), rename, update; others look."""
+    return WRITES if first(words, 1) in ("a", "d", "e", "x", "rn", "u") and "-so" not in words else EXECUTE
+
+
 def unzip(family: str, words: list[str], command: Command) -> Part:
     looks = any(bundles(word, letter) for word in words[1:] for letter in "lptvzZ")
     return EXECUTE if looks or len(words) < 2 else WRITES
