@@ -54,6 +54,12 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         ("@'\nit's > x; rm y\n'@ | Set-Content a.txt", "write", ()),
         ('$text = @"\na "quote\n"@\nGet-Content a', "read", ("a",)),
         ("& $python a.py; Get-Content $x", "execute", ()),
+        # here-strings, without a cmdlet too
+        ("gh pr create --body @'\nIt's a -> b; `rm x`\n'@", "execute", ()),
+        ("$body = @'\r\nit's a > b\r\n'@\r\ngh pr comment 1 --body $body", "execute", ()),
+        ('@"\nprint("a > b << 1")\n"@ | python -', "execute", ()),
+        ("@'\nit's a << b; Get-Item x\n'@ | Set-Content a.cpp", "write", ()),
+        ("@'\n'@ > a.txt; cat b", "write", ("a.txt",)),
     ],
 )
 def test_texts_of_windows_are_understood(command: str, kind: Kind, files: tuple[str, ...]) -> None:
@@ -65,6 +71,7 @@ def test_texts_of_windows_are_understood(command: str, kind: Kind, files: tuple[
     ("command", "kind", "files"),
     [
         ("cat > a.ps1 <<'E'\nGet-Content C:\\a\nE", "write", ("a.ps1",)),
+        ("cat > a.ps1 <<'E'\n$x = @'\na > b\n'@\nE", "write", ("a.ps1",)),
         ('git commit -m "x\nCo-Authored-By: y <y@z>"; cat a\\ b', "execute", ()),
         ('git commit -m "x\n\nStart-Up of \\"y\\" > z $a"; cat a', "execute", ()),
         ("cat a\\ b; echo `cat c`", "read", ("a b", "c")),

@@ -16,6 +16,7 @@ _CMDLET = re.compile(
 )
 _COMMAND_BEGINS = ";|({=\n"
 _OF_OTHERS = ("<<", "& $", "powershell", "pwsh")
+_HERE_STRINGS = (("'", re.compile(r"@'[ \t]*\r?\n")), ('"', re.compile(r'@"[ \t]*\r?\n')))
 _NEXT_BLOCK = re.compile(r"\}\s*(?=(?:else|elseif|catch|finally)\b)")
 _BLOCKS = frozenset(("foreach-object", "foreach", "%", "{", "try", "elseif", "catch", "finally"))
 _BACKSLASH = "\ufdd0"  # a noncharacter; stands for a backslash while the text is read
@@ -24,12 +25,15 @@ _PUT_BACK = str.maketrans({_BACKSLASH: "\\", "\\": "`"})
 
 
 def is_powershell(text: str) -> bool:
-    """Whether a text runs cmdlets and contains something that PowerShell reads differently.
-
-    A text that starts PowerShell is another shell's; what `& $x` (the program in a variable) does is unknown.
-    """
+    """Whether a text has a here-string (`@'…'@`), or runs cmdlets and contains something that PowerShell reads
+    differently. A text that starts PowerShell is another shell's; what `& $x` (the program in a variable) does is
+    unknown."""
     if not ("$" in text or "\\" in text or "{" in text or "`" in text or "@" in text):
         return False
+    if "\n'@" in text or '\n"@' in text:
+        code = _without_here_strings(text)
+        if code != text:
+            return not any(word in code for word in _OF_OTHERS)
     for cmdlet in _CMDLET.finditer(text):
         at = cmdlet.start()
         while at and text[at - 1] in " \t":
@@ -40,15 +44,19 @@ def is_powershell(text: str) -> bool:
 
 
 def exchanged(text: str) -> str:
-    """The text in a form that the shell reader understands, with empty here-strings (`@'…'@`)."""
-    for quote in ("'", '"'):
+    """The text in a form that the shell reader understands, with empty here-strings."""
+    return _NEXT_BLOCK.sub(";", _without_here_strings(text)).translate(_EXCHANGED)
+
+
+def _without_here_strings(text: str) -> str:
+    for quote, begins in _HERE_STRINGS:
         kept: list[str] = []
         at = 0
-        while (begin := text.find(f"@{quote}\n", at)) >= 0 and (end := text.find(f"\n{quote}@", begin + 2)) >= 0:
-            kept += (text[at:begin], "''")
+        while (begin := begins.search(text, at)) and (end := text.find(f"\n{quote}@", begin.end() - 1)) >= 0:
+            kept += (text[at : begin.start()], "''")
             at = end + 3
         text = "".join([*kept, text[at:]])
-    return _NEXT_BLOCK.sub(";", text).translate(_EXCHANGED)
+    return text
 
 
 def put_back(pipelines: list[Pipeline]) -> list[Pipeline]:
