@@ -54,6 +54,37 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         ("@'\nit's > x; rm y\n'@ | Set-Content a.txt", "write", ()),
         ('$text = @"\na "quote\n"@\nGet-Content a', "read", ("a",)),
         ("& $python a.py; Get-Content $x", "execute", ()),
+        # values, members, operators
+        ("(Get-Content a)[0..20]", "read", ("a",)),
+        ("(Get-Content -Raw a | ConvertFrom-Json).scripts.test", "read", ("a",)),
+        ("(Get-Content a -Raw).Replace('x', 'y').Length", "read", ("a",)),
+        ("(Get-Content a) -replace 'x', 'y' -join ','", "read", ("a",)),
+        ("Get-Content a | Select-Object -Index (10..20)", "read", ("a",)),
+        ("Get-Content a; 'done'; \"x: $y\"; 1..5; @{a = 'b'}; [Math]::Min(3, $x.Length)", "read", ("a",)),
+        ('Get-Content a | % { $i++; if ($i -gt 9) { "${i}: $_" } }', "read", ("a",)),
+        ("$lines = Get-Content a; for ($i = 9; $i -lt 20; $i++) { '{0}: {1}' -f $i, $lines[$i] }", "read", ("a",)),
+        ("$name = 'my-app'; Get-Content a", "read", ("a",)),
+        ("$env:NAME='my-app'; if (-not (Test-Path b)) { 'none' } else { Get-Content a }", "read", ("a",)),
+        ("Get-Content a; $all | ? { $_.Length -gt 9 }", "read", ("a",)),
+        ("if ($x -eq 'a') { Remove-Item $x }", "write", ()),
+        ("switch ($x) { 'a' { Remove-Item a } }", "write", ()),
+        ("Get-Content a; & 'C:\\bin\\x.exe' b", "execute", ()),
+        ("Get-Content a; & (Join-Path $x y) b", "execute", ()),
+        ("$x = & 'C:\\bin\\rg.exe' foo; $x.Count | Out-String", "search", ()),
+        ("$x = 'a'; 7z x a.7z; .venv\\bin\\x; Get-Item .", "write", ()),
+        # other cmdlets, and what .NET does
+        ("(Get-Item a).Length; Get-FileHash b -Algorithm MD5 | Format-List", "read", ("a", "b")),
+        ("Get-Content a | ConvertFrom-Json; $x | ConvertTo-Json -Depth 5", "read", ("a",)),
+        ("npm test 2>&1 | Tee-Object -FilePath a.log", "write", ()),
+        ("Get-Content a | Tee-Object -Variable x", "read", ("a",)),
+        ("Invoke-WebRequest http://localhost -OutFile a", "write", ()),
+        ("iwr http://localhost", "execute", ()),
+        ("Expand-Archive a.zip -DestinationPath b", "write", ()),
+        ("xcopy a b /e", "write", ()),
+        ("$t = [System.IO.File]::ReadAllText('a.txt'); $t.Length", "read", ()),
+        ("$p = 'a'; if ([IO.File]::Exists($p)) { [IO.File]::ReadAllLines($p)[3..9] }", "read", ()),
+        ('[System.IO.File]::WriteAllText("$PWD/a.txt", $t, [System.Text.UTF8Encoding]::new($false))', "write", ()),
+        ("[IO.Directory]::GetFiles('src')", "read", ()),
         # here-strings, without a cmdlet too
         ("gh pr create --body @'\nIt's a -> b; `rm x`\n'@", "execute", ()),
         ("$body = @'\r\nit's a > b\r\n'@\r\ngh pr comment 1 --body $body", "execute", ()),
@@ -94,6 +125,12 @@ def test_texts_of_other_shells_are_read_as_before(command: str, kind: Kind, file
 def test_a_search_on_windows_names_its_pattern(command: str, pattern: str) -> None:
     facts = classify_shell(command)
     assert (facts.tool_name, facts.pattern) == ("Grep", pattern)
+
+
+def test_blocks_and_values_are_read_in_one_pass() -> None:
+    for piece in ("{ ", "'a' { ", "if { 1 ", "$x = ", "& '", "]::", "@{"):
+        classify_shell("Get-Item $x; " + piece * 50_000)
+    assert run_commands('Get-Item $x; bobbin \'a; "b"\' --c="d e" | x', "bobbin") == ['bobbin \'a; "b"\' --c="d e"']
 
 
 def test_arrays_name_powershell_by_its_path_too() -> None:

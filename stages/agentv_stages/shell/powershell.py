@@ -7,29 +7,39 @@ In PowerShell the escape character is the backtick, and a backslash is part of p
 import re
 
 from agentv_stages.shell.reader import Pipeline
+from agentv_stages.shell.tables import words
 
 _CMDLET = re.compile(
     r"(?:Get|Set|Select|Where|ForEach|Write|Test|Out|New|Remove|Copy|Move|Rename|Add|Clear|Join|Resolve|Split|Push|Pop"
     r"|Import|Export|ConvertFrom|ConvertTo|Measure|Sort|Group|Format|Invoke|Start|Stop|Expand|Compress|Compare)-"
     r"(?:Content|ChildItem|Item|Location|Object|Output|Host|Error|Warning|Verbose|String|Path|File|Null|Json|Csv|Variable"
-    r"|Process|Service|Command|Date|Module|Type|Table|List|Web|Rest|Expression|Strict|Sleep|Archive|Acl|Job|Unique)"
+    r"|Process|Service|Command|Date|Module|Type|Table|List|Web|Rest|Expression|Strict|Sleep|Archive|Acl|Job|Unique|Hex)"
 )
+_NET = re.compile(r"\[(?:System\.)?IO\.\w+\]::")
 _COMMAND_BEGINS = ";|({=\n"
-_OF_OTHERS = ("<<", "& $", "powershell", "pwsh")
+_OF_OTHERS = ("<<", "powershell", "pwsh")
 _HERE_STRINGS = (("'", re.compile(r"@'[ \t]*\r?\n")), ('"', re.compile(r'@"[ \t]*\r?\n')))
 _NEXT_BLOCK = re.compile(r"\}\s*(?=(?:else|elseif|catch|finally)\b)")
-_BLOCKS = frozenset(("foreach-object", "foreach", "%", "{", "try", "elseif", "catch", "finally"))
-_BACKSLASH = "\ufdd0"  # a noncharacter; stands for a backslash while the text is read
+_BLOCKS = words("foreach-object foreach % { try catch finally if else elseif while do for switch")
+_CALL = re.compile(r"(?<![&>])&[ \t]*(?=[\"'$(])")
+_STRING = re.compile(r"(?:^|[;|({}=])[ \t]*(?=[\"'])", re.M)
+_VALUE = re.compile(r"-\w|\[(?!(?:system\.)?io\.)|[\d.,]+$|@$|@\{|\.[a-z][\w.]*$", re.I)
+"""What begins no command: an operator, a type or an index, a number, a list, a member (`(Get-Content a).Length`)."""
+_BACKSLASH, _CALLED, _QUOTED = "\ufdd0", "\ufdd1", "\ufdd2"
+"""Noncharacters for the time of reading: in place of a backslash, before what `&` runs, before a text in quotes that
+begins a command, which PowerShell prints."""
 _EXCHANGED = str.maketrans({"\\": _BACKSLASH, "`": "\\"})
-_PUT_BACK = str.maketrans({_BACKSLASH: "\\", "\\": "`"})
+_AS_WORDS = str.maketrans({_BACKSLASH: "\\", _CALLED: None, _QUOTED: None})
+_PUT_BACK = {**_AS_WORDS, ord("\\"): "`"}
 
 
 def is_powershell(text: str) -> bool:
     """Whether a text has a here-string (`@'…'@`), or runs cmdlets and contains something that PowerShell reads
-    differently. A text that starts PowerShell is another shell's; what `& $x` (the program in a variable) does is
-    unknown."""
-    if not ("$" in text or "\\" in text or "{" in text or "`" in text or "@" in text):
+    differently. A text that starts PowerShell is another shell's."""
+    if not ("$" in text or "\\" in text or "{" in text or "`" in text or "@" in text or "(" in text):
         return False
+    if "]::" in text and _NET.search(text):
+        return not any(word in text for word in _OF_OTHERS)
     if "\n'@" in text or '\n"@' in text:
         code = _without_here_strings(text)
         if code != text:
@@ -45,7 +55,8 @@ def is_powershell(text: str) -> bool:
 
 def exchanged(text: str) -> str:
     """The text in a form that the shell reader understands, with empty here-strings."""
-    return _NEXT_BLOCK.sub(";", _without_here_strings(text)).translate(_EXCHANGED)
+    text = _NEXT_BLOCK.sub(";", _without_here_strings(text))
+    return _STRING.sub(rf"\g<0>{_QUOTED}", _CALL.sub("&" + _CALLED, text)).translate(_EXCHANGED)
 
 
 def _without_here_strings(text: str) -> str:
@@ -63,19 +74,37 @@ def put_back(pipelines: list[Pipeline]) -> list[Pipeline]:
     """The commands of an exchanged text, without braces of blocks and without names and assignments of variables."""
     for pipeline in pipelines:
         for command in pipeline:
-            words = [word.replace(_BACKSLASH, "\\") for word in command.words if word != "}"]
-            begin = next((i for i, word in enumerate(words) if word.lower() not in _BLOCKS), len(words))
-            words = words[begin:] if begin else words
-            command.words = _without_variable(words) if words and words[0][:1] == "$" else words
-            command.writes = [target.replace(_BACKSLASH, "\\") for target in command.writes]
+            words = [word.translate(_AS_WORDS) for word in _commanded([word for word in command.words if word != "}"])]
+            command.words = words
+            command.writes = [target.translate(_AS_WORDS) for target in command.writes]
             command.text = command.text.translate(_PUT_BACK)
     return pipelines
+
+
+def _commanded(words: list[str]) -> list[str]:
+    """The words of a command without the beginnings of blocks and without values; marks of `exchanged` are kept."""
+    value = False
+    for at, first in enumerate(words):
+        name = first.lower()
+        if name in _BLOCKS or (name in ("where-object", "?") and words[at + 1 : at + 2] == ["{"]):
+            value = value and name != "{"
+        elif value:
+            continue
+        elif first[:1] == _CALLED:
+            return words[at:] if len(first) > 1 else ["$()", *words[at + 1 :]]  # `& (…)`: the program is unknown
+        elif first[:1] == "$":
+            return _without_variable(words[at:])
+        elif first[:1] == _QUOTED or _VALUE.match(first):
+            value = True  # up to a block
+        else:
+            return words[at:]
+    return []
 
 
 def _without_variable(words: list[str]) -> list[str]:
     """The command whose output is assigned to a variable (`$x = rg foo`); nothing for a plain value."""
     _, sets, rest = words[0].partition("=")
     value = [rest, *words[1:]] if rest else words[1:] if sets else words[2:] if words[1:2] == ["="] else []
-    if not value or value[0][:1] == "$" or (len(value) == 1 and "-" not in value[0]):
+    if not value or value[0][:1] in ("$", _QUOTED) or _VALUE.match(value[0]):
         return []
-    return value
+    return [] if len(value) == 1 and "-" not in value[0] and "::" not in value[0] else value

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from agentv_stages.shell import transfers
 from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, bundles, first, has, is_file, operands, value
 from agentv_stages.shell.reader import Command
-from agentv_stages.shell.tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, PACK, READ, WRITE
+from agentv_stages.shell.tables import CONTENT, FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, PACK, READ, WRITE
 
 _MOST_PATHS = 100
 _NO_BUNDLES = frozenset("efFIMmrx")  # options of sed, perl and ruby whose rest is a value: `-Mutf8`, `-rdigest`
@@ -25,7 +25,9 @@ _Judge: TypeAlias = Callable[[str, list[str], Command], Part]
 def judge_program(name: str, words: list[str], command: Command) -> Part:
     """What the program `name` (lower case, without its folder) does; `words[0]` is the program."""
     judge = _JUDGES.get(name)
-    if judge is None or (len(words) == 2 and words[1] in ("--version", "--help")):
+    if judge is None:
+        return _net(name) if name[0] == "[" else EXECUTE
+    if len(words) == 2 and words[1] in ("--version", "--help"):
         return EXECUTE
     return judge(FAMILY.get(name, name), words, command)
 
@@ -38,6 +40,19 @@ def _bundles_i(words: list[str]) -> bool:
         if not word.startswith("--") and word[1:2] not in _NO_BUNDLES and "i" in word.partition("e")[0]:
             return True
     return False
+
+
+_NET = re.compile(r"\[(?:system\.)?io\.(?:file|directory)\]::(read|exists|get|enumerate)?")
+
+
+def _net(name: str) -> Part:
+    """What PowerShell calls with `[System.IO.File]::ReadAllText(…)`, whose arguments are elsewhere."""
+    call = _NET.match(name)
+    if call is None:
+        return EXECUTE
+    if call[1] in ("read", None):
+        return WRITES if call[1] is None else Part("read", "Read")
+    return NOTHING if call[1] == "exists" else Part("read", "LS")
 
 
 def _nothing(family: str, words: list[str], command: Command) -> Part:
@@ -169,6 +184,14 @@ def _tee(family: str, words: list[str], command: Command) -> Part:
     return WRITES if any(is_file(word) for word in operands(family, words)) else NOTHING
 
 
+def _tee_object(family: str, words: list[str], command: Command) -> Part:
+    return NOTHING if any(word.lower() == "-variable" for word in words) else WRITES
+
+
+def _web(family: str, words: list[str], command: Command) -> Part:
+    return WRITES if any(word.lower() == "-outfile" for word in words) else EXECUTE
+
+
 def _dd(family: str, words: list[str], command: Command) -> Part:
     return WRITES if any(word.startswith("of=") and is_file(word[3:]) for word in words) else EXECUTE
 
@@ -251,7 +274,7 @@ _JUDGES: dict[str, _Judge] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("jq", "xq"), _read_jq),
     **dict.fromkeys(("perl", "ruby"), _in_place),
-    **dict.fromkeys(("get-content", "gc"), _get_content),
+    **dict.fromkeys(CONTENT, _get_content),
     "yq": _yq,
     "type": _type,
     "sort": _sort,
@@ -264,6 +287,8 @@ _JUDGES: dict[str, _Judge] = {
     **dict.fromkeys(("ast-grep", "sg"), _ast_grep),
     **dict.fromkeys(("patch", "rsync"), transfers.dry),
     "tee": _tee,
+    "tee-object": _tee_object,
+    **dict.fromkeys(("invoke-webrequest", "iwr", "invoke-restmethod", "irm"), _web),
     "dd": _dd,
     "git": _git,
     "find": _find,

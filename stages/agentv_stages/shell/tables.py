@@ -11,13 +11,16 @@ NEUTRAL = words(
     "read mapfile readarray getopts let "
     "set-location write-output write-host write-error write-warning set-strictmode import-module out-null sl "
     "test-path get-location push-location pop-location join-path split-path resolve-path "
-    "select-object where-object sort-object measure-object group-object format-table format-list out-string"
+    "select-object where-object sort-object measure-object group-object format-table format-list format-wide "
+    "out-string out-host out-default get-member get-unique compare-object convertfrom-json convertto-json "
+    "convertfrom-csv convertto-csv write-debug write-progress"
 )
 READ = words(
     "cat bat batcat head tail less more nl tac wc diff cmp comm stat file cut sort uniq tr rev fold paste column jq yq "
     "xq xxd od hexdump strings zcat zless bzcat xzcat zstdcat gzcat realpath readlink md5 md5sum sha1sum sha256sum "
-    "sha512sum shasum b2sum cksum base64 du view get-content gc"
+    "sha512sum shasum b2sum cksum base64 du view"
 )
+CONTENT = words("get-content gc get-item gi get-itemproperty get-filehash format-hex import-csv import-clixml")
 LIST = words("ls dir tree exa eza lsd get-childitem gci vdir")
 GREP = words("grep egrep fgrep zgrep rg ripgrep ag ack ack-grep ugrep pcregrep findstr select-string sls")
 FIND = words("find fd fdfind locate mdfind")
@@ -25,7 +28,7 @@ WRITE = words(
     "cp mv rm mkdir rmdir touch ln unlink install truncate shred rsync patch sponge mkfifo zip split csplit dos2unix "
     "unix2dos fallocate trash "
     "set-content add-content out-file new-item remove-item copy-item move-item rename-item clear-content ni ri mkd md "
-    "rd del erase copy move ren"
+    "rni cpi mi rd del erase copy move ren xcopy robocopy export-csv export-clixml expand-archive compress-archive"
 )
 PACK = words(  # replace a file by a packed or unpacked one
     "gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"
@@ -119,7 +122,7 @@ VALUES = {
     "wc": frozenset(("--files0-from",)),
     "get-content": words(
         "-path -literalpath -totalcount -head -first -tail -last -encoding -delimiter -readcount -filter -include "
-        "-exclude -stream -erroraction -ea"
+        "-exclude -stream -erroraction -ea -algorithm -name"
     ),
     "tr": frozenset[str](),
 }
@@ -131,8 +134,8 @@ PAIRS["yq"] = PAIRS["jq"]
 
 FAMILY = {"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ugrep": "grep", "pcregrep": "grep", "ripgrep": "rg",
           "ack-grep": "ack", "fdfind": "fd", "batcat": "bat", "gawk": "awk", "mawk": "awk", "nawk": "awk",
-          "gsed": "sed", "exa": "eza", "sg": "ast-grep", "xq": "jq", "gc": "get-content",
-          "sls": "select-string"}  # fmt: skip
+          "gsed": "sed", "exa": "eza", "sg": "ast-grep", "xq": "jq",
+          "sls": "select-string", **dict.fromkeys(CONTENT, "get-content")}  # fmt: skip
 NO_FILE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "nul", "-", ""))
 NO_FILES = ("/dev/fd/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/", "&")  # beginnings of targets that are not files
 FIND_NAMES = words("-name -iname -path -ipath -wholename -iwholename -regex -iregex")
