@@ -505,6 +505,7 @@ def test_hostile_texts_end_without_blowing_up(piece: str) -> None:
 def test_no_more_commands_are_read_than_the_cap() -> None:
     assert len(split_shell("a;" * 200_000)) <= MAX_COMMANDS + 1
     assert len(split_shell("`a`;" * 200_000)) <= 2 * MAX_COMMANDS
+    assert sum(len(pipeline) for pipeline in split_shell("a|" * 200_000)) <= MAX_COMMANDS + 1
 
 
 @pytest.mark.parametrize(("begin", "end"), [("eval $(", ")"), ('bash -c "$(', ')"'), ("bash -c \"bash -c '$(", ")'\"")])

@@ -93,8 +93,10 @@ def _split_simple(text: str) -> list[Pipeline] | None:
             pipeline.append(Command(words, writes, reads, None, text[start : token.start(group or 0)].strip()))
         words, writes, reads = [], [], []
         start = at
-        if pipeline and value not in ("|", "|&"):
+        if pipeline and (value not in ("|", "|&") or len(pipeline) >= MAX_COMMANDS):
             pipelines.append(pipeline)
+            if len(pipeline) >= MAX_COMMANDS:
+                return pipelines
             pipeline = []
         if group == _END or len(pipelines) > MAX_COMMANDS:
             return pipelines
