@@ -1,5 +1,7 @@
 """What shell texts do: the tables of agtrace and its misses, quoting, wrappers, pipes, redirections, hostile texts."""
 
+from shlex import quote
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -318,6 +320,29 @@ WRITES = [
 def test_a_command_that_changes_a_file_writes(command: str) -> None:
     facts = classify_shell(command)
     assert (facts.kind, facts.tool_name, facts.writes_file, facts.patch) == ("write", "Bash", True, None)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "bash -lc {quoted}",
+        "cd /w; bash -lc {quoted}",
+        "eval {quoted}",
+        "(\n{text}\n)",
+        "{{\n{text}\n}}",
+        "if true; then\n{text}\nfi",
+        "echo $(\n{text}\n)",
+        "run() {{\n{text}\n}}\nrun",
+        "sudo bash -s <<'END'\n{text}\nEND",
+        "# it's > x\n{text}\ntrue",
+    ],
+)
+def test_what_is_around_a_text_changes_nothing(around: str) -> None:
+    for text in (*(case[0] for case in FINER), "cat a; tail -n 1 b c", *EXECUTES, *WRITES):
+        alone = classify_shell(text)
+        if not text.startswith("cmd"):  # what a shell of Windows takes for a script has no quotes left
+            facts = classify_shell(around.format(text=text, quoted=quote(text)))
+            assert facts._replace(programs=(), script="") == alone._replace(programs=(), script=""), text
 
 
 def test_targets_that_are_no_known_files_are_not_named() -> None:

@@ -263,7 +263,10 @@ class _Judge:
         inner.text(script, nesting + 1, told)
         self.written.extend(inner.written[: _KEPT_FILES - len(self.written)])
         self.wrote = self.wrote or inner.wrote
-        return inner.strongest()
+        best = inner.strongest()
+        if best.tool == "Read" and len(inner.parts) > 1:
+            return best._replace(more=tuple([path for path in inner.files() if path != best.path]))
+        return best
 
     def strongest(self) -> Part:
         """The part that decides: a patch, then write, then execute, then the first of read and search."""
