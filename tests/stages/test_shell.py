@@ -98,7 +98,10 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     ("cat my\\ file.txt 2>/dev/null", "Read", "my file.txt", None),
     ("/bin/cat x", "Read", "x", None),
     ("cat $FILE", "Read", None, None),
+    ("which cat && type cat && cat x", "Read", "x", None),
+    ('for i in $(seq 3); do cat "$(dirname "$i")/x" y; done', "Read", None, None),
     # wrappers
+    ("sudo --user root nice --adjustment 5 stdbuf --output L cat x", "Read", "x", None),
     ("sudo -u root timeout -k 5 10 env -i A=1 cat x", "Read", "x", None),
     ("nice -n 5 time cat x", "Read", "x", None),
     ("/bin/bash -lc \"bash -c 'cat x'\"", "Read", "x", None),

@@ -97,9 +97,9 @@ def _get_content(family: str, words: list[str], command: Command) -> Part:
 
 
 def _type(family: str, words: list[str], command: Command) -> Part:
-    """`type a.txt` (Windows) reads a file; `type ls` asks a shell what a word means."""
+    """`type a.txt` (Windows) reads a file; `type ls` asks a shell what a word means, as `command -v` does."""
     path = first(operands(family, words))
-    return Part("read", "Read", path) if path is not None and set(path) & set("./\\") else EXECUTE
+    return Part("read", "Read", path) if path is not None and set(path) & set("./\\") else NOTHING
 
 
 def _sort(family: str, words: list[str], command: Command) -> Part:

@@ -8,7 +8,7 @@ def words(text: str) -> frozenset[str]:
 NEUTRAL = words(
     "cd pushd popd chdir echo printf export unset set source . alias unalias true false : test [ [[ exit return local "
     "declare typeset readonly shopt umask trap pwd wait shift hash ulimit fi done esac } ) break continue "
-    "read mapfile readarray getopts let "
+    "read mapfile readarray getopts let which basename dirname seq "
     "set-location write-output write-host write-error write-warning set-strictmode import-module out-null sl "
     "test-path get-location push-location pop-location join-path split-path resolve-path "
     "select-object where-object sort-object measure-object group-object format-table format-list format-wide "
@@ -37,14 +37,14 @@ SHELLS = words("bash sh zsh dash ksh fish ash powershell pwsh cmd")
 TYPES = words("cmd powershell pwsh")
 """Shells in which `type` prints files; in others it asks what a word means."""
 WRAPPERS = {
-    "sudo": words("-u -g -h -p -C -D -R -T -U"),
+    "sudo": words("-u -g -h -p -C -D -R -T -U --user --group --host --prompt --chdir --chroot"),
     "doas": frozenset(("-u", "-C")),
     "env": frozenset(("-u", "-C", "--unset", "--chdir")),
     "timeout": frozenset(("-k", "-s", "--kill-after", "--signal")),
     "gtimeout": frozenset(("-k", "-s")),
-    "nice": frozenset(("-n",)),
-    "ionice": frozenset(("-c", "-n", "-p")),
-    "stdbuf": frozenset(("-i", "-o", "-e")),
+    "nice": frozenset(("-n", "--adjustment")),
+    "ionice": words("-c -n -p --class --classdata --pid"),
+    "stdbuf": words("-i -o -e --input --output --error"),
     "xargs": words("-a -d -E -I -L -n -P -s --max-args --max-procs --delimiter --arg-file --replace"),
     "time": frozenset(("-f", "-o")),
     "watch": frozenset(("-n", "--interval")),
