@@ -45,9 +45,11 @@ def has(words: list[str], *options: str) -> bool:
 
 def value(family: str, words: list[str], *options: str) -> str | None:
     """The value of the first of the options that is present; a short one may be the last of a bundle (`-ne`)."""
-    for i, word in enumerate(words[1:], 1):
+    for i, word in enumerate(words):
+        if word[:1] != "-":
+            continue
         for option in options:
-            if word == option or (word[-1:] == option[1:] and _takes_next(family, word)):
+            if word == option or (len(word) > 2 and word[-1] == option[1:] and _takes_next(family, word)):
                 return words[i + 1] if i + 1 < len(words) else None
             if option.startswith("--") and word.startswith(option + "="):
                 return word[len(option) + 1 :]
@@ -65,7 +67,7 @@ def operands(family: str, words: list[str]) -> list[str]:
             found.extend(words[at + 1 :])
             break
         if word.startswith("-") and len(word) > 1:
-            if word in values or ("-" + word[-1] in values and _takes_next(family, word)):
+            if word in values or (len(word) > 2 and "-" + word[-1] in values and _takes_next(family, word)):
                 at += 2
             else:
                 at += 3 if word in pairs else 1

@@ -245,10 +245,10 @@ class _Judge:
                 told = self.told or was_expanded(script, words, command)
                 return self.script(script, nesting, told, low in TYPES)
             part = judge_program("cat" if low == "type" and self.types else low, words, command)
-            if part.path is None and (command.given is not None or command.script is not None):
-                return NOTHING if takes_pipe(part, command) else part
             if not part.inner or nesting >= MAX_NESTING:
-                return part
+                if command.given is None and command.script is None:
+                    return part
+                return NOTHING if takes_pipe(part, command) else part
             within = Command(list(part.inner), text=" ".join(part.inner), expanded=command.expanded)
             inner = self.run(within.words, within, nesting + 1)
             return inner if inner.kind in ("write", "execute") else part

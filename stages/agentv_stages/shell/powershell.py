@@ -40,7 +40,7 @@ def is_powershell(text: str) -> bool:
         return False
     if "]::" in text and _NET.search(text):
         return not any(word in text for word in _OF_OTHERS)
-    if "\n'@" in text or '\n"@' in text:
+    if "@" in text and ("\n'@" in text or '\n"@' in text):
         code = _without_here_strings(text)
         if code != text:
             return not any(word in code for word in _OF_OTHERS)

@@ -93,11 +93,11 @@ def _split_simple(text: str) -> list[Pipeline] | None:
             pipeline.append(Command(words, writes, reads, None, text[start : token.start(group or 0)].strip()))
         words, writes, reads = [], [], []
         start = at
-        if pipeline and (value not in ("|", "|&") or len(pipeline) >= MAX_COMMANDS):
+        if pipeline and value not in ("|", "|&"):
             pipelines.append(pipeline)
-            if len(pipeline) >= MAX_COMMANDS:
-                return pipelines
             pipeline = []
+        elif len(pipeline) >= MAX_COMMANDS:
+            return [*pipelines, pipeline]
         if group == _END or len(pipelines) > MAX_COMMANDS:
             return pipelines
     return None
