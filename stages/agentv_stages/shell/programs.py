@@ -60,7 +60,8 @@ def _nothing(family: str, words: list[str], command: Command) -> Part:
 
 
 def _writes(family: str, words: list[str], command: Command) -> Part:
-    return WRITES
+    """A script of a project's own may have the same name (`./install`)."""
+    return EXECUTE if "/" in words[0] and words[0][0] != "/" else WRITES
 
 
 def _patch(family: str, words: list[str], command: Command) -> Part:
@@ -130,7 +131,7 @@ def _sed(family: str, words: list[str], command: Command) -> Part:
 
 
 def _yq(family: str, words: list[str], command: Command) -> Part:
-    if has(words, "-i", "--inplace"):
+    if has(words, "-i", "--inplace", "--in-place"):
         return WRITES
     if first(words, 1) in ("e", "ea", "eval", "eval-all"):
         words = words[1:]
