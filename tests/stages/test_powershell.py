@@ -85,6 +85,10 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         ("$p = 'a'; if ([IO.File]::Exists($p)) { [IO.File]::ReadAllLines($p)[3..9] }", "read", ()),
         ('[System.IO.File]::WriteAllText("$PWD/a.txt", $t, [System.Text.UTF8Encoding]::new($false))', "write", ()),
         ("[IO.Directory]::GetFiles('src')", "read", ()),
+        ("$ErrorActionPreference = 'Stop'; gc a | % { $_ }; cat .\\b", "read", ("a", ".\\b")),
+        ("$env:CI='1'; npm test", "execute", ()),
+        ("$all = ls; $all += dir; $n = 5; $m = 1.5MB; $t = $true; $l = @(); $l += 'x-y'; $all.Count", "read", ()),
+        ("$all = foreach ($f in $files) { Get-Content $f }; $x = if ($a) { 'x' } else { 'y' }", "read", ()),
         # here-strings, without a cmdlet too
         ("gh pr create --body @'\nIt's a -> b; `rm x`\n'@", "execute", ()),
         ("$body = @'\r\nit's a > b\r\n'@\r\ngh pr comment 1 --body $body", "execute", ()),
@@ -107,6 +111,8 @@ def test_texts_of_windows_are_understood(command: str, kind: Kind, files: tuple[
         ('git commit -m "x\n\nStart-Up of \\"y\\" > z $a"; cat a', "execute", ()),
         ("cat a\\ b; echo `cat c`", "read", ("a b", "c")),
         ("find . -name \\*.py -exec cat {} \\;", "search", ()),
+        ("$TOOL cat a\\ b", "execute", ()),
+        ("perl -ne '$x = 1; print' a\\ b; cat a\\ b", "execute", ()),
     ],
 )
 def test_texts_of_other_shells_are_read_as_before(command: str, kind: Kind, files: tuple[str, ...]) -> None:
@@ -128,7 +134,7 @@ def test_a_search_on_windows_names_its_pattern(command: str, pattern: str) -> No
 
 
 def test_blocks_and_values_are_read_in_one_pass() -> None:
-    for piece in ("{ ", "'a' { ", "if { 1 ", "$x = ", "& '", "]::", "@{"):
+    for piece in ("{ ", "'a' { ", "if { 1 ", "$x = ", "$x = { ", "& '", "]::", "@{"):
         classify_shell("Get-Item $x; " + piece * 50_000)
     assert run_commands('Get-Item $x; bobbin \'a; "b"\' --c="d e" | x', "bobbin") == ['bobbin \'a; "b"\' --c="d e"']
 

@@ -15,6 +15,7 @@ _CMDLET = re.compile(
     r"(?:Content|ChildItem|Item|Location|Object|Output|Host|Error|Warning|Verbose|String|Path|File|Null|Json|Csv|Variable"
     r"|Process|Service|Command|Date|Module|Type|Table|List|Web|Rest|Expression|Strict|Sleep|Archive|Acl|Job|Unique|Hex)"
 )
+_ASSIGNS = re.compile(r"\$[A-Za-z_][\w:]*\s*[+-]?=(?!=)")  # as a first command only: awk and perl do it, too
 _NET = re.compile(r"\[(?:System\.)?IO\.\w+\]::")
 _COMMAND_BEGINS = ";|({=\n"
 _OF_OTHERS = ("<<", "powershell", "pwsh")
@@ -22,8 +23,9 @@ _HERE_STRINGS = (("'", re.compile(r"@'[ \t]*\r?\n")), ('"', re.compile(r'@"[ \t]
 _NEXT_BLOCK = re.compile(r"\}\s*(?=(?:else|elseif|catch|finally)\b)")
 _BLOCKS = words("foreach-object foreach % { try catch finally if else elseif while do for switch")
 _CALL = re.compile(r"(?<![&>])&[ \t]*(?=[\"'$(])")
+_SETS = (["="], ["+="])
 _STRING = re.compile(r"(?:^|[;|({}=])[ \t]*(?=[\"'])", re.M)
-_VALUE = re.compile(r"-\w|\[(?!(?:system\.)?io\.)|[\d.,]+$|@$|@\{|\.[a-z][\w.]*$", re.I)
+_VALUE = re.compile(r"-\w|\[(?!(?:system\.)?io\.)|[\d.,]+(?:[kmgtp]b)?$|@$|@\{|\.[a-z][\w.]*$", re.I)
 """What begins no command: an operator, a type or an index, a number, a list, a member (`(Get-Content a).Length`)."""
 _BACKSLASH, _CALLED, _QUOTED = "\ufdd0", "\ufdd1", "\ufdd2"
 """Noncharacters for the time of reading: in place of a backslash, before what `&` runs, before a text in quotes that
@@ -34,11 +36,11 @@ _PUT_BACK = {**_AS_WORDS, ord("\\"): "`"}
 
 
 def is_powershell(text: str) -> bool:
-    """Whether a text has a here-string (`@'…'@`), or runs cmdlets and contains something that PowerShell reads
-    differently. A text that starts PowerShell is another shell's."""
+    """Whether a text begins with a variable that is set, has a here-string (`@'…'@`), calls `[IO.…]::`, or runs cmdlets
+    and contains something that PowerShell reads differently. A text that starts PowerShell is another shell's."""
     if not ("$" in text or "\\" in text or "{" in text or "`" in text or "@" in text or "(" in text):
         return False
-    if "]::" in text and _NET.search(text):
+    if (text[0] == "$" and _ASSIGNS.match(text)) or ("]::" in text and _NET.search(text)):
         return not any(word in text for word in _OF_OTHERS)
     if "@" in text and ("\n'@" in text or '\n"@' in text):
         code = _without_here_strings(text)
@@ -81,8 +83,9 @@ def put_back(pipelines: list[Pipeline]) -> list[Pipeline]:
     return pipelines
 
 
-def _commanded(words: list[str]) -> list[str]:
-    """The words of a command without the beginnings of blocks and without values; marks of `exchanged` are kept."""
+def _commanded(words: list[str], assigned: bool = False) -> list[str]:
+    """The words of a command without the beginnings of blocks and without values; marks of `exchanged` are kept.
+    `assigned`: they are what a variable is set to."""
     value = False
     for at, first in enumerate(words):
         name = first.lower()
@@ -93,7 +96,7 @@ def _commanded(words: list[str]) -> list[str]:
         elif first[:1] == _CALLED:
             return words[at:] if len(first) > 1 else ["$()", *words[at + 1 :]]  # `& (…)`: the program is unknown
         elif first[:1] == "$":
-            return _without_variable(words[at:])
+            return [] if assigned else _commanded(_without_variable(words[at:]), True)
         elif first[:1] == _QUOTED or _VALUE.match(first):
             value = True  # up to a block
         else:
@@ -102,9 +105,6 @@ def _commanded(words: list[str]) -> list[str]:
 
 
 def _without_variable(words: list[str]) -> list[str]:
-    """The command whose output is assigned to a variable (`$x = rg foo`); nothing for a plain value."""
+    """What a variable is set to (`$x = rg foo`); nothing if it is not."""
     _, sets, rest = words[0].partition("=")
-    value = [rest, *words[1:]] if rest else words[1:] if sets else words[2:] if words[1:2] == ["="] else []
-    if not value or value[0][:1] in ("$", _QUOTED) or _VALUE.match(value[0]):
-        return []
-    return [] if len(value) == 1 and "-" not in value[0] and "::" not in value[0] else value
+    return [rest, *words[1:]] if rest else words[1:] if sets else words[2:] if words[1:2] in _SETS else []
