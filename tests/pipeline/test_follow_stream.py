@@ -8,9 +8,10 @@ import anyio
 import pytest
 
 from agentv_stages.event import AnyEvent, ToolCall
-from agentv_stream import FollowedSession, SourceError, UsageError, follow, open_stream, summarize
+from agentv_stream import FollowedSession, Result, SourceError, UsageError, follow, open_stream, summarize
 from agentv_stream.following.cursor_database import CursorError
 from support.consuming import STREAM
+from support.fixture_logs import LOGS
 from support.made_sessions import claude_session
 
 BACKENDS = pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -73,6 +74,30 @@ def test_what_grows_comes_and_leaving_ends_it(folder: Path, backend: str) -> Non
         assert taken == len(lines)
 
     anyio.run(main, backend=backend)
+
+
+async def result_of(path: Path) -> Result | None:
+    result = None
+    async with follow(path, once=True) as stream:
+        async for session, _ in stream.batches():
+            result = session.result()
+    return result
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+async def test_a_result_is_as_if_the_log_ended_here(path: Path) -> None:
+    """Some formats tell only with the end of the log how the session ended; documents have ended when they come."""
+    result = await result_of(path)
+    assert result is None or result == summarize(path)
+
+
+async def test_a_result_counts_calls_that_are_open(tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_bytes(LOG[: LOG.index(b"\n", LOG.index(b'"tool_use"')) + 1])
+    result = await result_of(path)
+    assert result is not None
+    assert result == summarize(path)
+    assert result.evidence.open_calls
 
 
 @BACKENDS

@@ -94,6 +94,7 @@ class FollowChain:
         self.consolidate = Consolidate()
         self.observer = Observer(provider, dialect, watch)
         self.decoders: dict[str, Decode] = {}
+        self.ended = False  # made by `flushed`: it is behind the end, and takes nothing more
         self._further: dict[str, tuple[str, DecodeContext]] = {}  # further file: the first one of its log
 
     def open(self, file: str, context: DecodeContext) -> None:
@@ -219,6 +220,7 @@ class FollowChain:
         for batch in copy.consolidate.flush():
             copy.observer.observe(batch)
             out.append(batch)
+        copy.ended = True
         return out, copy
 
 

@@ -68,8 +68,14 @@ class FollowedSession:
         return self._chain.observer.stats.summary()
 
     def result(self) -> Result:
-        """The result so far, with the `status` that the session would have if it ended here."""
-        return self._chain.observer.result(self._chain.pair.left)
+        """The result that the session would have if it ended here; made on each call, in time proportional to it.
+
+        It is that of `summarize` for the same records. A last line that may not be whole yet is left out.
+        """
+        chain = self._chain
+        if not chain.ended:  # some formats tell only at the end of the log how the session ended
+            chain = chain.flushed([])[1]
+        return chain.observer.result(chain.pair.left)
 
     @property
     def _chain(self) -> FollowChain:
