@@ -1,6 +1,6 @@
 """A stream to iterate over from Python: events or messages as they arrive, with live statistics."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from os import PathLike
@@ -176,9 +176,9 @@ async def open_stream(
     provider: str | None = None,
     out: str | Path | None = None,
     transcript: bool = False,
-    stages: Sequence[Stage[Batch, Batch]] = (),
-    sinks: Sequence[Sink] = (),
-    watchers: Sequence[Watcher] = (),
+    stages: Iterable[Stage[Batch, Batch]] = (),
+    sinks: Iterable[Sink] = (),
+    watchers: Iterable[Watcher] = (),
     settings: Settings | None = None,
 ) -> AsyncGenerator[LiveStream]:
     """Reads a stream while it grows; `async with open_stream(…) as stream: async for event in stream.events(): …`.
@@ -194,9 +194,9 @@ async def open_stream(
     """
     if settings is not None and not isinstance(settings, Settings):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
         raise TypeError(f"settings: expected Settings, not {type(settings).__name__}")
-    _check("stages", stages, ("push", "flush"))
-    _check("sinks", sinks, ("name", "required", "write", "close"))
-    _check("watchers", watchers, ("observe",))
+    own_stages = _checked("stages", stages, ("push", "flush"))
+    own_sinks = _checked("sinks", sinks, ("name", "required", "write", "close"))
+    own_watchers = _checked("watchers", watchers, ("observe",))
     base = settings or Settings()
     wanted = replace(base, provider=provider or base.provider, out=Path(out) if out is not None else base.out)
     opened = make_source(source)
@@ -205,10 +205,10 @@ async def open_stream(
         session = StreamSession(
             opened,
             wanted,
-            [*sinks, _ChannelSink(send)],
-            watchers,
+            [*own_sinks, _ChannelSink(send)],
+            own_watchers,
             transcript=transcript or wanted.out is not None or wanted.transcript is not None,
-            stages=stages,
+            stages=own_stages,
         )
         stream = LiveStream(session, receive)
 
@@ -223,14 +223,19 @@ async def open_stream(
         raise stream.report.failures[0]
 
 
-def _check(what: str, parts: Sequence[object], members: Sequence[str]) -> None:
-    """Raises: TypeError, before anything is read, for a part that would fail at its first batch or at the end."""
-    for part in parts:
+def _checked(what: str, parts: Iterable[Item], members: Sequence[str]) -> list[Item]:
+    """The parts as a list: a generator gives them once.
+
+    Raises: TypeError, before anything is read, for a part that would fail at its first batch or at the end.
+    """
+    found = list(parts)
+    for part in found:
         if isinstance(part, type):
             raise TypeError(f"{what}: {part.__name__} is a class; give an object of it")
         missing = [member for member in members if not hasattr(part, member)]
         if missing:
             raise TypeError(f"{what}: {type(part).__name__} has no {', no '.join(missing)}")
+    return found
 
 
 def make_source(source: AnySource) -> ByteSource:

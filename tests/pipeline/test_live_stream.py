@@ -154,6 +154,21 @@ async def test_own_stages_sinks_and_watchers_take_part() -> None:
     assert sink.events == stream.result.events
 
 
+async def test_parts_may_come_from_a_generator() -> None:
+    """They were checked, and then none was left."""
+    sink, watch = Collect(), Watch()
+    async with open_stream(
+        LOG,
+        stages=(stage for stage in (Shout(),)),
+        sinks=(one for one in (sink,)),
+        watchers=(one for one in (watch,)),
+    ) as stream:
+        said = [bytes(block) for m in [m async for m in stream.messages()] for block in m.content]
+    assert b'"DONE."' in said
+    assert sink.closed is True
+    assert "Done." in watch.texts
+
+
 async def test_an_own_stage_that_breaks_is_raised_as_it_is() -> None:
     class Broken(Shout):
         def push(self, batch: Batch, /) -> Iterable[Batch]:
