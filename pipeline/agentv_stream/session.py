@@ -81,6 +81,7 @@ class StreamSession:
     async def run(self) -> Report:
         """Reads the source to its end. Failures are put into the report, bugs are raised."""
         bug: BaseException | None = None
+        failed = False
         async with anyio.create_task_group() as outer:
             send, receive = anyio.create_memory_object_stream[Chunk](self.settings.bound)
             outer.start_soon(self._reading.run, send)
@@ -88,10 +89,13 @@ class StreamSession:
                 with receive:
                     await self._pipeline(receive)
             except* (SinkError, SourceError, EmptyInput, UsageError) as group:
+                failed = True
                 self.report.fail(group)
             except* Exception as group:
                 # Tasks upstream of a failed one find their channel broken: only the cause is worth reporting.
-                bug = group.split((anyio.BrokenResourceError, anyio.ClosedResourceError))[1] or group
+                bug = group.split((anyio.BrokenResourceError, anyio.ClosedResourceError))[1]
+                if bug is None and not failed:
+                    bug = group
             finally:
                 self._reading.go_on_with(())
         if bug is not None:

@@ -180,6 +180,24 @@ async def test_an_own_stage_that_breaks_is_raised_as_it_is() -> None:
                 pass
 
 
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("error", [UsageError("no"), SourceError("no"), ConnectionRefusedError("no")])
+def test_an_own_stage_may_raise_what_we_raise(error: Exception, live: bool, backend: str) -> None:
+    class Broken(Shout):
+        def push(self, batch: Batch, /) -> Iterable[Batch]:
+            raise error
+
+    async def main() -> None:
+        source = pieces(LOG, 300) if live else LOG
+        with pytest.raises(type(error), match=r"^no$"):
+            async with open_stream(source, stages=[Shout(), Broken()]) as stream:
+                async for _ in stream.events():
+                    pass
+
+    anyio.run(main, backend=backend)
+
+
 async def test_what_the_block_raises_is_raised_as_it_is() -> None:
     with pytest.raises(LookupError):
         async with open_stream(LOG) as stream:
