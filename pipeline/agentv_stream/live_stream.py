@@ -22,7 +22,7 @@ from agentv_stream.outputs.sink import Sink
 from agentv_stream.session import StreamSession, Watcher
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
-from agentv_stream.source import ByteSource, DescriptorSource, FileSource, now_ms, standard_input
+from agentv_stream.source import ByteSource, FileSource, descriptor_source, now_ms, standard_input
 
 Item = TypeVar("Item")
 AnySource: TypeAlias = str | PathLike[str] | int | bytes | bytearray | memoryview | AsyncIterable[bytes]
@@ -250,7 +250,7 @@ def make_source(source: AnySource) -> ByteSource:
     if isinstance(source, int) and not isinstance(source, bool):
         if source < 0:
             raise SourceError(f"cannot read <descriptor {source}>: it is negative")
-        return DescriptorSource(source, f"<descriptor {source}>")
+        return descriptor_source(source, f"<descriptor {source}>")
     if isinstance(source, (str, PathLike)):
         return standard_input() if source == "-" else FileSource(Path(source))
     expected = "a path, '-', a file descriptor, bytes or an async iterable of bytes"

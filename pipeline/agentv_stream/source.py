@@ -93,17 +93,45 @@ class FileSource:
 
 
 def standard_input() -> ByteSource:
-    """The source for standard input: a pipe, a terminal, or a file that was redirected into it."""
+    """The source for standard input: a pipe, a terminal, or a file that was redirected into it.
+
+    Raises: SourceError if it is closed, a directory, or open for writing only.
+    """
     descriptor = sys.stdin.fileno() if sys.stdin is not None else -1
     try:
         mode = os.fstat(descriptor).st_mode
     except OSError as error:
         raise SourceError("standard input is closed") from error
-    if stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor)):
-        return RedirectedSource(descriptor)
     if stat.S_ISDIR(mode):
         raise SourceError("standard input is a directory")
-    return DescriptorSource(descriptor)
+    return descriptor_source(descriptor, "<stdin>")
+
+
+def descriptor_source(descriptor: int, name: str) -> ByteSource:
+    """The source for an open file descriptor.
+
+    Raises: SourceError if it is none, of a directory, or open for writing only.
+    """
+    try:
+        mode = os.fstat(descriptor).st_mode
+        writes_only = _writes_only(descriptor)
+    except OSError as error:
+        raise SourceError(f"cannot read {name}: {error.strerror or error}") from error
+    if stat.S_ISDIR(mode):
+        raise SourceError(f"cannot read {name}: it is a directory")
+    if writes_only:  # the writing end of a pipe never becomes readable
+        raise SourceError(f"cannot read {name}: it is open for writing only")
+    if stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor)):
+        return RedirectedSource(descriptor, name)
+    return DescriptorSource(descriptor, name)
+
+
+def _writes_only(descriptor: int) -> bool:
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY
 
 
 class RedirectedSource:

@@ -1,5 +1,6 @@
 """Sources: every byte, in order, as soon as it is there."""
 
+import fcntl
 import gzip
 import os
 import sys
@@ -18,6 +19,7 @@ from agentv_stream.source import (
     DescriptorSource,
     FileSource,
     RedirectedSource,
+    descriptor_source,
     now_ms,
     standard_input,
 )
@@ -132,6 +134,40 @@ async def test_a_file_on_standard_input_is_finished_and_a_pipe_is_not(
         assert not standard_input().finished
     with stdin(os.open("/dev/null", os.O_RDONLY), monkeypatch):
         assert await chunks_of(standard_input()) == []
+
+
+async def test_a_descriptor_is_read_as_what_it_is(tmp_path: Path) -> None:
+    """The number may be beyond what `select` takes, and the event loop cannot wait for a file."""
+    (tmp_path / "log").write_bytes(DATA)
+    descriptor = os.open(tmp_path / "log", os.O_RDONLY)
+    try:
+        high = fcntl.fcntl(descriptor, fcntl.F_DUPFD, 1024)
+    except OSError:  # more than this process may open
+        high = os.dup(descriptor)
+    try:
+        source = descriptor_source(high, "<descriptor>")
+        assert source.finished
+        assert b"".join(chunk.data for chunk in await chunks_of(source)) == DATA
+    finally:
+        os.close(high)
+        os.close(descriptor)
+
+
+def test_the_writing_end_of_a_pipe_and_a_folder_are_refused(tmp_path: Path) -> None:
+    """From the writing end nothing ever came, and nobody was told."""
+    read_end, write_end = os.pipe()
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert not descriptor_source(read_end, "<descriptor>").finished
+        with pytest.raises(SourceError, match="open for writing only"):
+            descriptor_source(write_end, "<descriptor>")
+        with pytest.raises(SourceError, match="it is a directory"):
+            descriptor_source(folder, "<descriptor>")
+    finally:
+        for descriptor in (read_end, write_end, folder):
+            os.close(descriptor)
+    with pytest.raises(SourceError, match="Bad file descriptor"):
+        descriptor_source(read_end, "<descriptor>")
 
 
 def test_a_closed_standard_input_and_a_folder_on_it_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
