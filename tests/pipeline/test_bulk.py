@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import closing
 from multiprocessing import current_process
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,19 @@ def test_slips_of_a_bulk_call_are_told(tmp_path: Path, wrong: dict[str, Any]) ->
     paths = make_folder(tmp_path / "in")[:2]
     with pytest.raises(UsageError):
         list(summarize_many(paths, **wrong))
+
+
+def test_a_slip_is_told_by_the_call_and_closing_ends_the_work(tmp_path: Path) -> None:
+    """It was told with the first result: a caller who keeps the results for later met it elsewhere, or never."""
+    paths = make_folder(tmp_path / "in")[:2]
+    nonsense: Any = 7
+    with pytest.raises(UsageError, match="clade"):
+        summarize_many(paths, provider="clade")
+    with pytest.raises(TypeError):
+        summarize_many(nonsense)
+    with closing(summarize_many(paths, engine="thread", workers=2)) as results:
+        assert next(results).records
+    assert list(results) == []
 
 
 def test_a_misspelt_provider_is_no_fault_of_the_logs(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
@@ -132,21 +132,29 @@ def summarize_many(
     subagents: bool = True,
     prices: bool = False,
     errors: Literal["raise", "skip"] = "raise",
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """The results of many finished sessions, in the order of the paths, each as soon as all before it are done; nothing
     is written.
 
     `paths` are files or URLs of files. `executor` (or `engine`) may be any `concurrent.futures.Executor`, which is not
-    closed; else `engine` is `process`, `thread`, `serial` or `dask://HOST:PORT`, with that many `workers`. A generator:
-    closing it ends the workers.
+    closed; else `engine` is `process`, `thread`, `serial` or `dask://HOST:PORT`, with that many `workers`. The workers
+    start with the first result; closing the generator (`contextlib.closing`) ends them.
 
-    Raises: as `summarize`, when the file that cannot be read is reached; with `errors="skip"` it is left out.
+    Raises: UsageError at once, but for `engine` and `workers` with the first result; as `summarize` when the file that
+    cannot be read is reached, with `errors="skip"` it is left out.
     """
     if errors not in ("raise", "skip"):
         raise UsageError(f"errors={errors!r}: expected raise or skip")
     named_provider(provider)
+    work = Work(provider=provider, watch=watch, subagents=subagents, prices=prices)
+    return _results(listed(paths), executor or engine, workers, work, errors == "skip")
+
+
+def _results(
+    paths: Sequence[str], engine: str | Executor, workers: int | None, work: Work, skip: bool
+) -> Generator[Result]:
     units: list[Unit] = []
-    for i, path in enumerate(listed(paths)):
+    for i, path in enumerate(paths):
         place = object_store.plain(path)
         try:
             size = object_store.stat(place)[0]
@@ -154,13 +162,12 @@ def summarize_many(
             size = 0  # reading it will report that
         shown, raw = told(place)
         units.append(Unit(shown, i, size, raw=raw))
-    work = Work(provider=provider, watch=watch, subagents=subagents, prices=prices)
     decode = msgspec.json.Decoder(Result).decode
-    with open_engine(executor or enough(engine, units, work), workers) as crew:
+    with open_engine(enough(engine, units, work), workers) as crew:
         for done in in_order(crew, work, units):
             if done.whole:
                 yield decode(bytes(done.result))
-            elif errors == "raise":
+            elif not skip:
                 raise error_of(done)
 
 
