@@ -191,8 +191,9 @@ async def follow(
     sub-agents are found. `begin` says where logs without a cursor start. With a folder `state` cursors are kept there,
     under the consumer's `name`: after a restart it continues after what was processed, at least once; the ids of events
     (`agentv_stages.sinks.event_lines`) show which come twice. `once` ends when all is read, `until_idle` after that
-    many seconds without growth. `say(event, **facts)` is called with what happens, in a worker thread: `blocked` with
-    `path` and `error` for a session that cannot be read now (it is retried), `caught up`, and so on.
+    many seconds without growth. `say(event, **facts)` is called with what happens, in a worker thread or in the event
+    loop's, so it must not wait: `blocked, nothing is committed` with `path` and `error` for a session that cannot be
+    read now (it is retried), `caught up`, and so on.
 
     Nothing is written but cursors; signals are left to the caller. Leaving the block stops following.
 
