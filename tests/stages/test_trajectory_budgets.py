@@ -240,3 +240,14 @@ def test_a_limit_that_was_exceeded_before_a_lower_total_came_is_not_said_to_be_l
     assert result.decided is not None
     assert (result.verdict, result.decided.events) == ("fail", 2)
     assert [a.text for a in result.assertions] == ["Total tokens exceeded 100; at the end the log says 60"]
+
+
+def test_before_the_end_a_limit_that_is_kept_so_far_is_not_said_to_be_broken() -> None:
+    evaluator = evaluator_of({"type": "max-turns", "max": 5})
+    for event in run(answers=3):
+        evaluator.push(event)
+    (assertion,) = evaluator.result().assertions
+    assert (assertion.text, assertion.passed) == ("Turns 3 so far, limit 5", False)  # it said: Turns 3 > 5
+    evaluator.flush()
+    (assertion,) = evaluator.result().assertions
+    assert (assertion.text, assertion.passed) == ("Turns 3 <= 5", True)

@@ -209,7 +209,8 @@ class Budgets:
 
     def prove(self, proof: Proof) -> None:
         for name, limit in self._limits.items():
-            value, kept = self.value(name), self._kept(name, limit) is True
+            value, outcome = self.value(name), self._kept(name, limit)
+            kept = outcome is True
             evidence = self._state.broken.get(name)
             if name == "max_first_edit_turn" and self._state.edit is not None:
                 evidence = self._state.edit
@@ -221,6 +222,8 @@ class Budgets:
             elif name == "target_exploration_ratio":
                 text = f"{TITLES[name]} {value:.2f}, target {limit:g} ± {self._tolerance:g}"
                 proof.add(text, kept, where)
+            elif outcome is None:
+                proof.add(f"{TITLES[name]} {value:g} so far, limit {limit:g}", kept, where)
             elif not kept and value <= limit:
                 # The sum of the calls broke it; the agent's own total leaves out a call that was interrupted.
                 proof.add(f"{TITLES[name]} exceeded {limit:g}; at the end the log says {value:g}", False, where)
