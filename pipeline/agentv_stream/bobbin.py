@@ -11,15 +11,21 @@ from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import SessionReader, without_collector
 
 
-def parse_stream_json(raw_output: str | bytes) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+def parse_stream_json(
+    raw_output: str | bytes | bytearray | memoryview,
+) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """Returns the closing record of a stream (None if there is none) and its `tool_use_summary`.
 
     Never raises for what an agent printed: blank, broken and foreign lines are skipped; a single JSON object, as
     printed with `--output-format json`, is the result. `first_edit_turn` counts turns from 1; bobbin's line count from
     0 is in `first_edit_turn_lines`.
+
+    Raises: TypeError for what is neither text nor bytes, such as the output of a process that was not captured (None).
     Source: bobbin `eval/runner/agent_runner.py`, plan of 2026-02.
     """
     data = raw_output.encode("utf-8", "replace") if isinstance(raw_output, str) else raw_output
+    if not isinstance(data, bytes):
+        data = bytes(memoryview(data))
     try:
         with without_collector():
             reader = SessionReader([data], "<output>")

@@ -162,7 +162,7 @@ class SessionReader:
 
 
 def summarize(
-    path: str | PathLike[str] | bytes,
+    path: str | PathLike[str] | bytes | bytearray | memoryview,
     *,
     provider: str | None = None,
     subagents: bool = True,

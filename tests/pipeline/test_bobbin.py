@@ -118,6 +118,18 @@ def test_bytes_are_taken_too() -> None:
     assert parse_stream_json(message(use("Read")).encode() + b"\n\xff\xfe")[1]["by_tool"] == {"Read": 1}
 
 
+@pytest.mark.parametrize("text", [b"", b"no stream", json.dumps(RESULT).encode()])
+def test_bytes_of_any_kind_give_the_same(text: bytes) -> None:
+    """A view of bytes that are no stream was an AttributeError, one of a stream was not."""
+    assert parse_stream_json(memoryview(text)) == parse_stream_json(bytearray(text)) == parse_stream_json(text)
+
+
+def test_what_is_no_output_is_refused() -> None:
+    nothing: Any = None
+    with pytest.raises(TypeError, match="NoneType"):
+        parse_stream_json(nothing)
+
+
 def test_lone_surrogates_in_the_text_are_no_crash() -> None:
     assert parse_stream_json(message("x\ud800", use("Read")) + "\n\ud800\n")[1]["by_tool"] == {"Read": 1}
 
