@@ -59,9 +59,11 @@ class Settings:
     def __post_init__(self) -> None:
         """Checks values and makes texts valid UTF-8, as outputs need them; command-line arguments may not be.
 
-        Raises: UsageError for a value that is not allowed.
+        Raises: UsageError for a value that is not allowed, also of a wrong kind: a program may have it from a file.
         """
-        for name in (*_LEAST, *_WORDS):
+        if isinstance(self.transcript, os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
+            object.__setattr__(self, "transcript", os.fspath(self.transcript))
+        for name in (*_LEAST, *_WORDS, *_TEXTS, *_SWITCHES):
             value = getattr(self, name)
             try:
                 _check(name, value)
@@ -97,12 +99,18 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
 
 _LEAST = {"max_record": 1, "bound": 1, "attempt": 0}
 _WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)}
+_TEXTS = ("provider", "transcript", "target", "test_id", "prompt", "stats")
+_SWITCHES = ("tee", "subagents", "quiet", "live")
 
 
 def _check(name: str, value: Any) -> None:
-    """Raises: ValueError for a value of the right type that is not allowed."""
+    """Raises: ValueError for a value that is not allowed."""
     if name in _LEAST and value is not None and (not isinstance(value, int) or value < _LEAST[name]):
         raise ValueError(f"expected {_LEAST[name]} or more")
+    if name in _TEXTS and value is not None and not isinstance(value, str):
+        raise ValueError("expected a text")
+    if name in _SWITCHES and not isinstance(value, bool) and not (name == "live" and value is None):
+        raise ValueError("expected True or False")
     if name in _WORDS and value not in _WORDS[name]:
         raise ValueError(f"expected one of {', '.join(_WORDS[name])}")
 

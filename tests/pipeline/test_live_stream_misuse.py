@@ -1,6 +1,7 @@
 """`open_stream` used wrongly: each slip is told where it is made, and nothing is lost in silence."""
 
 import gc
+import re
 import warnings
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -186,18 +187,27 @@ async def test_what_names_no_file_is_a_source_that_cannot_be_read(source: str | 
         ("bound", "3", "1 or more"),
         ("stream_log", "rwa", "one of false, summary, raw"),
         ("transcript_shape", "cases", "one of message, case, atif"),
+        ("test_id", 17, "a text"),
+        ("tee", "false", "True or False"),
+        ("subagents", None, "True or False"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(field: str, value: Any, told: str) -> None:
-    """A misspelt stream log was none."""
+    """A misspelt stream log was none, `"false"` was true, and a number as a test id an AttributeError."""
     given: dict[str, Any] = {field: value}
-    with pytest.raises(UsageError, match=rf"^Settings\({field}={value!r}\): expected {told}"):
+    with pytest.raises(UsageError, match=re.escape(f"Settings({field}={value!r}): expected {told}")):
         Settings(**given)
 
 
 async def test_settings_that_name_a_place_have_the_transcript_written(tmp_path: Path) -> None:
     text: Any = str(tmp_path / "b")  # a text where a path is expected
-    for settings in (Settings(out=tmp_path / "a"), Settings(out=text), Settings(transcript=str(tmp_path / "c.jsonl"))):
+    path: Any = tmp_path / "d.jsonl"  # and the other way round
+    for settings in (
+        Settings(out=tmp_path / "a"),
+        Settings(out=text),
+        Settings(transcript=str(tmp_path / "c.jsonl")),
+        Settings(transcript=path),
+    ):
         async with open_stream(LOG, settings=settings) as stream:
             pass
         assert stream.result is not None
