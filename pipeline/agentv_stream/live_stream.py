@@ -36,18 +36,22 @@ class BytesSource:
         self.name = "<memory>"
         self.finished = isinstance(data, bytes)  # behind an iterable somebody may still be writing
 
-    async def chunks(self) -> AsyncIterator[Chunk]:
+    async def chunks(self) -> AsyncGenerator[Chunk]:
         if isinstance(self._data, bytes):
             yield Chunk(self._data, None, self.name)
             return
+        pieces = aiter(self._data)
         try:
-            async for data in self._data:
+            async for data in pieces:
                 if not isinstance(data, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
                     raise TypeError(f"the source gave {type(data).__name__}, not bytes")
                 if data:  # an empty piece is not the end, but later stages would take it for one
                     yield Chunk(bytes(data), now_ms(), self.name)
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             raise SourceError(f"cannot read {self.name}: {str(error) or type(error).__name__}") from error
+        finally:
+            if isinstance(pieces, AsyncGenerator):  # nobody else can close one that was made for this call
+                await pieces.aclose()
 
 
 class _ChannelSink:
@@ -153,7 +157,8 @@ class LiveStream:
 
     def stop(self) -> None:
         """Stops reading: what was read is still processed and delivered, and the result is as if the input ended there.
-        The agent is not notified; ending its process is up to the caller."""
+        The agent is not notified; ending its process is up to the caller. To be called in the event loop's thread; from
+        another one with `anyio.from_thread.run_sync`."""
         self._session.stop()
 
     async def _run(self, send: MemoryObjectSendStream[Batch]) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 from collections.abc import Iterable
+from contextlib import aclosing
 
 import anyio
 import anyio.to_thread
@@ -45,17 +46,18 @@ class Reading:
         forward = True
         with send, self._scope:
             try:
-                async for chunk in self._source.chunks():
-                    self.saw_bytes = True
-                    try:
-                        if self._tee is not None:
-                            await self._write_tee(chunk.data)
-                    except anyio.get_cancelled_exc_class():
-                        with anyio.CancelScope(shield=True):
-                            forward = forward and await _forward(send, chunk)  # it was read, so it is processed
-                        raise
-                    if forward:
-                        forward = await _forward(send, chunk)
+                async with aclosing(self._source.chunks()) as chunks:
+                    async for chunk in chunks:
+                        self.saw_bytes = True
+                        try:
+                            if self._tee is not None:
+                                await self._write_tee(chunk.data)
+                        except anyio.get_cancelled_exc_class():
+                            with anyio.CancelScope(shield=True):
+                                forward = forward and await _forward(send, chunk)  # it was read, so it is processed
+                            raise
+                        if forward:
+                            forward = await _forward(send, chunk)
                 self.whole = True
             except SourceError as error:
                 self._report.failures.append(error)
@@ -75,9 +77,10 @@ class Reading:
         await self._more_known.wait()
         for path in self._more:
             try:
-                async for chunk in FileSource(path).chunks():
-                    if not await _forward(send, chunk):
-                        return
+                async with aclosing(FileSource(path).chunks()) as chunks:
+                    async for chunk in chunks:
+                        if not await _forward(send, chunk):
+                            return
             except SourceError as error:
                 self.whole = False
                 self._report.failures.append(error)

@@ -8,7 +8,7 @@ import select
 import stat
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
 from typing import Protocol
@@ -32,7 +32,7 @@ class ByteSource(Protocol):
     name: str
     finished: bool
 
-    def chunks(self) -> AsyncIterator[Chunk]: ...
+    def chunks(self) -> AsyncGenerator[Chunk]: ...
 
 
 def now_ms() -> int:
@@ -49,7 +49,7 @@ class DescriptorSource:
         self.descriptor = descriptor
         self.name = name
 
-    async def chunks(self) -> AsyncIterator[Chunk]:
+    async def chunks(self) -> AsyncGenerator[Chunk]:
         descriptor = self.descriptor
         _widen(descriptor)
         while True:
@@ -73,7 +73,7 @@ class FileSource:
         check_readable(self.path)
         self.finished = not self.path.is_fifo()  # an agent may still be writing into a pipe
 
-    async def chunks(self) -> AsyncIterator[Chunk]:
+    async def chunks(self) -> AsyncGenerator[Chunk]:
         if compression(self.path):
             with closing(read_pieces(self.path)) as pieces:
                 while data := await anyio.to_thread.run_sync(next, pieces, b""):
@@ -143,7 +143,7 @@ class RedirectedSource:
         self.descriptor = descriptor
         self.name = name
 
-    async def chunks(self) -> AsyncIterator[Chunk]:
+    async def chunks(self) -> AsyncGenerator[Chunk]:
         while True:
             try:
                 data = await anyio.to_thread.run_sync(os.read, self.descriptor, CHUNK_BYTES)

@@ -98,7 +98,7 @@ async def test_the_whole_group_is_ended_also_who_does_not_heed_the_request(tmp_p
     with anyio.fail_after(10):
         await child.terminate(0.05)
         end = await child.wait()
-    await chunks.aclose()  # type: ignore[attr-defined]  # an async generator behind the protocol's type
+    await chunks.aclose()
     child.close()
     assert end.signal == "SIGKILL"
     assert survivors(tmp_path) == []

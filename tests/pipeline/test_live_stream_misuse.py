@@ -89,6 +89,39 @@ def test_who_leaves_early_gets_no_warning_of_the_loop(backend: str, body: Callab
     assert [str(one.message) for one in told] == []
 
 
+async def _stopped(stream: LiveStream) -> None:
+    async for _ in stream.events():
+        stream.stop()
+
+
+@BACKENDS
+@pytest.mark.parametrize("body", [_stopped, _failed])
+def test_a_generator_that_is_not_read_to_its_end_is_closed(backend: str, body: Callable[..., Any]) -> None:
+    """Who wrote it into the call cannot close it; trio warned of it, and of ours around it."""
+    closed: list[bool] = []
+
+    async def lines() -> AsyncIterator[bytes]:
+        try:
+            for line in LOG.splitlines(keepends=True):
+                yield line
+        finally:
+            closed.append(True)
+
+    async def main() -> None:
+        try:
+            async with open_stream(lines()) as stream:
+                await body(stream)
+        except LookupError:
+            pass
+        assert closed
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        anyio.run(main, backend=backend)
+        gc.collect()
+    assert [str(one.message) for one in told] == []
+
+
 async def test_statistics_are_snapshots_that_cost_nothing_while_nothing_comes() -> None:
     async with open_stream(LOG) as stream:
         async for _ in stream.events():

@@ -1,6 +1,6 @@
 """One stream as a session: what fails of it, what does not, and who may look on. `consume` has tests of its own."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ class Pieces:
         self.error = error
         self.given = 0
 
-    async def chunks(self) -> AsyncIterator[Chunk]:
+    async def chunks(self) -> AsyncGenerator[Chunk]:
         for data in self.pieces:
             self.given += 1
             yield Chunk(data)
@@ -145,7 +145,7 @@ async def test_a_bug_of_a_watcher_is_raised(tmp_path: Path) -> None:
 
 async def test_stop_works_off_what_has_come(tmp_path: Path) -> None:
     class Endless(Pieces):
-        async def chunks(self) -> AsyncIterator[Chunk]:
+        async def chunks(self) -> AsyncGenerator[Chunk]:
             for data in lines()[:-1]:
                 yield Chunk(data)
             while session.observer is None or session.observer.stats.summary()["total_tool_calls"] < 3:

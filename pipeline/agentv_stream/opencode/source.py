@@ -1,6 +1,6 @@
 """A session of an OpenCode store as a byte source: its rows, as JSON lines."""
 
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import closing
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class StoreSource:
         self.session_id = session_id or _only(list_sessions(self.path), str(path))
         self.name = f"{path}{STORE_SIGN}{self.session_id}"
 
-    async def chunks(self) -> AsyncIterator[Chunk]:
+    async def chunks(self) -> AsyncGenerator[Chunk]:
         with closing(_pieces(self.path, self.session_id, self.children)) as pieces:
             while data := await anyio.to_thread.run_sync(next, pieces, b""):
                 yield Chunk(data, None, self.name)
