@@ -9,7 +9,7 @@ import stat
 import sys
 import time
 from collections.abc import AsyncGenerator
-from contextlib import closing
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Protocol
 
@@ -65,7 +65,10 @@ class DescriptorSource:
 
 
 class FileSource:
-    """A finished file, decompressed while reading if `.gz` or `.zst`; or a named pipe, which is not finished."""
+    """A finished file, decompressed while reading if `.gz` or `.zst`; or a named pipe, which is not finished.
+
+    Reading a named pipe can be cancelled, on Linux also before anybody writes to it.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -78,6 +81,10 @@ class FileSource:
             with closing(read_pieces(self.path)) as pieces:
                 while data := await anyio.to_thread.run_sync(next, pieces, b""):
                     yield Chunk(data, None, self.name)
+        elif not self.finished:
+            async with aclosing(self._piped()) as piped:
+                async for chunk in piped:
+                    yield chunk
         else:
             try:
                 file = await open_unbuffered(self.path, "rb")
@@ -90,6 +97,21 @@ class FileSource:
                         await file.close()
             except OSError as error:
                 raise SourceError(f"cannot read {self.path}: {error.strerror or error}") from error
+
+    async def _piped(self) -> AsyncGenerator[Chunk]:
+        """As a descriptor: a thread that waits for a writer, or for its next bytes, could not be cancelled."""
+        # Elsewhere a pipe that has had no writer yet reads as ended.
+        flags = os.O_RDONLY | (os.O_NONBLOCK if sys.platform == "linux" else 0)
+        try:
+            descriptor = await anyio.to_thread.run_sync(os.open, self.path, flags)
+        except OSError as error:
+            raise SourceError(f"cannot read {self.path}: {error.strerror or error}") from error
+        try:
+            async with aclosing(DescriptorSource(descriptor, self.name).chunks()) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        finally:
+            os.close(descriptor)
 
 
 def standard_input() -> ByteSource:

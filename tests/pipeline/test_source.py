@@ -5,10 +5,12 @@ import gzip
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from anyio import wait_all_tasks_blocked
 
@@ -110,6 +112,57 @@ async def test_a_file_that_is_gone_when_it_is_read_is_told(tmp_path: Path) -> No
 def test_what_cannot_be_read_is_told_at_once(tmp_path: Path, name: str) -> None:
     with pytest.raises(SourceError):
         FileSource(tmp_path / name)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(None, marks=pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it reads as ended")),
+        b"so",
+    ],
+)
+def test_a_named_pipe_that_is_silent_can_be_left(tmp_path: Path, written: bytes | None, backend: str) -> None:
+    """A thread waited for a writer, or for its next bytes, and everything for the thread."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = os.open(path, os.O_RDWR) if written is not None else None
+    if writer is not None:
+        os.write(writer, written or b"")
+
+    async def main() -> None:
+        got: list[Chunk] = []
+
+        async def read() -> None:
+            async with aclosing(FileSource(path).chunks()) as chunks:
+                async for chunk in chunks:
+                    got.append(chunk)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            while written is not None and not got:
+                await anyio.lowlevel.checkpoint()
+            for _ in range(3):
+                await wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+        assert b"".join(chunk.data for chunk in got) == (written or b"")
+        assert all(chunk.arrived_ms is not None for chunk in got)
+
+    try:
+        anyio.run(main, backend=backend)
+    finally:
+        if writer is not None:
+            os.close(writer)
+
+
+async def test_a_named_pipe_gives_everything_its_writer_writes(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    chunks: list[Chunk] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(anyio.to_thread.run_sync, path.write_bytes, DATA)
+        chunks += await chunks_of(FileSource(path))
+    assert b"".join(chunk.data for chunk in chunks) == DATA
 
 
 @contextmanager
