@@ -1,5 +1,6 @@
 """A stream to iterate over from Python: events or messages as they arrive, with live statistics."""
 
+from asyncio import StreamReader
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from agentv_stages.stage import Stage
 from agentv_stages.stats import Stats
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.exception_groups import alone
+from agentv_stream.files import CHUNK_BYTES
 from agentv_stream.outputs.sink import Sink
 from agentv_stream.session import StreamSession, Watcher
 from agentv_stream.session_report import Report
@@ -52,6 +54,12 @@ class BytesSource:
         finally:
             if isinstance(pieces, AsyncGenerator):  # nobody else can close one that was made for this call
                 await pieces.aclose()
+
+
+async def _pieces(reader: StreamReader) -> AsyncGenerator[bytes]:
+    """What comes. Iterating over the reader would give lines, and a ValueError for one of more than 64 KiB."""
+    while data := await reader.read(CHUNK_BYTES):
+        yield data
 
 
 class _ChannelSink:
@@ -250,6 +258,8 @@ def make_source(source: AnySource) -> ByteSource:
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return BytesSource(bytes(source))
+    if isinstance(source, StreamReader):
+        return BytesSource(_pieces(source))
     if isinstance(source, AsyncIterable):
         return BytesSource(source)
     if isinstance(source, int) and not isinstance(source, bool):

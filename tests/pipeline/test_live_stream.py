@@ -1,5 +1,7 @@
 """`open_stream`: a stream to iterate over, from any source, with own stages, sinks and watchers."""
 
+import asyncio
+import sys
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
@@ -299,6 +301,28 @@ async def test_what_is_no_source_is_refused_with_what_would_be(source: object) -
     with pytest.raises(TypeError, match=f"async iterable of bytes.* not {type(source).__name__}"):
         async with open_stream(source):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - the point
             pass
+
+
+def test_the_output_of_an_asyncio_process_has_lines_of_any_length() -> None:
+    """Its reader, iterated over, gives lines, and a ValueError for one of more than 64 KiB: nobody read on."""
+    first, rest = LOG.split(b"\n", 1)
+    long = b'{"type":"system","subtype":"note","session_id":"s","text":"' + b"x" * 200_000 + b'"}'
+
+    async def main() -> None:
+        code = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", code, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"\n".join((first, long, rest)))
+        process.stdin.close()
+        async with open_stream(process.stdout) as stream:
+            events = [event async for event in stream.events()]
+        assert await process.wait() == 0
+        assert len([event for event in events if isinstance(event, ToolCall)]) == 9
+
+    asyncio.run(main())
 
 
 async def test_text_instead_of_bytes_is_told() -> None:
