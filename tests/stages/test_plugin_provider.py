@@ -115,7 +115,11 @@ def test_the_page_names_all_that_an_installer_needs(plugin: Path, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("code", "told"),
-    [("raise RuntimeError('out of beads')", "RuntimeError: out of beads"), ("PROVIDER = 3", "no Provider")],
+    [
+        ("raise RuntimeError('out of beads')", "RuntimeError: out of beads"),
+        ("PROVIDER = 3", "no Provider"),
+        ("from agentv_stages.providers.claude import PROVIDER", "there is a provider claude already"),
+    ],
 )
 def test_a_plugin_that_is_broken_is_left_out(plugin: Path, tmp_path: Path, code: str, told: str) -> None:
     """It ended every reading of a log that no provider of ours knows, and each listing of sessions."""
@@ -129,6 +133,23 @@ def test_a_plugin_that_is_broken_is_left_out(plugin: Path, tmp_path: Path, code:
     assert "the plug-in provider abacus (abacus_agent:PROVIDER) is left out: " in done.stderr.decode()
     assert told in done.stderr.decode()
     assert b"codex" in done.stdout
+
+
+def test_a_detection_that_fails_is_no_failure_of_the_log(plugin: Path, tmp_path: Path) -> None:
+    """A KeyError for a record of somebody else ended the reading of every log that is not recognised at once."""
+    site = tmp_path / "site"
+    shutil.copytree(plugin, site)
+    package = site / "abacus_agent" / "__init__.py"
+    text = package.read_text(encoding="utf-8")
+    found = 'return 1.0 if head and all(isinstance(line.get("abacus"), str) for line in head) else 0.0'
+    assert found in text
+    package.write_text(text.replace(found, 'return 1.0 if head[0]["abacus"] else 0.0'), encoding="utf-8")
+    (tmp_path / "notes.jsonl").write_bytes(b'{"note":"buy apples"}\n')
+    done = run(site, *PROGRAM, "stats", "notes.jsonl", str(site / "abacus.jsonl"), "--json", cwd=tmp_path)
+    assert done.returncode == 4
+    assert b"notes.jsonl: not a log of a known agent" in done.stderr
+    assert "the detection of the plug-in dialect abacus-json failed: KeyError: 'abacus'" in done.stderr.decode()
+    assert b"abacus" in done.stdout
 
 
 def test_the_page_holds_to_the_types_and_the_style_of_the_project(plugin: Path, tmp_path: Path) -> None:

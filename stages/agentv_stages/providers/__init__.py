@@ -5,10 +5,11 @@ The order is that of detection: the commoner first. A new provider adds its name
 """
 
 import warnings
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from importlib import import_module
 
-from agentv_stages.provider import Provider
+from agentv_stages.provider import Dialect, Head, Provider
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
@@ -19,9 +20,10 @@ GROUP = "agentv_stream.providers"
 
 @cache
 def plugins() -> dict[str, Provider]:
-    """Providers that other distributions bring, by name; one that cannot be loaded is left out with a warning.
+    """Providers that other distributions bring, by name; one that cannot be used is left out with a warning.
 
-    It would else end the reading of every log that no provider of ours knows, and each listing of sessions.
+    It would else end the reading of every log that no provider of ours knows, and each listing of sessions. A detection
+    that fails, as on the records of another agent that it did not expect, does not fit, with a warning.
     """
     from importlib.metadata import entry_points  # 20 ms that only a plug-in needs
 
@@ -32,12 +34,25 @@ def plugins() -> dict[str, Provider]:
         except Exception as error:
             trouble = f"{type(error).__name__}: {error}"
         else:
-            if isinstance(provider, Provider):
-                found[provider.name] = provider
+            if not isinstance(provider, Provider):
+                trouble = f"it is a {type(provider).__name__}, no Provider"
+            elif provider.name in NAMES or provider.name in found:  # by its name the other one would be taken
+                trouble = f"there is a provider {provider.name} already"
+            else:
+                dialects = (replace(one, detect=partial(_detect, one)) for one in provider.dialects)
+                found[provider.name] = replace(provider, dialects=tuple(dialects))
                 continue
-            trouble = f"it is a {type(provider).__name__}, no Provider"
         warnings.warn(f"the plug-in provider {entry.name} ({entry.value}) is left out: {trouble}", stacklevel=2)
     return found
+
+
+def _detect(dialect: Dialect, head: Head) -> float:
+    try:
+        return float(dialect.detect(head))
+    except Exception as error:
+        trouble = f"{type(error).__name__}: {error}"
+        warnings.warn(f"the detection of the plug-in dialect {dialect.name} failed: {trouble}", stacklevel=2)
+        return 0.0
 
 
 @cache
