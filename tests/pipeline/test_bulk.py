@@ -1,6 +1,7 @@
 """Bulk work: the same outputs on every engine, in order; a bad file is a row; sub-agents go with their session."""
 
 import json
+import os
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import closing
@@ -115,6 +116,25 @@ def test_a_slip_is_told_by_the_call_and_closing_ends_the_work(tmp_path: Path) ->
     with closing(summarize_many(paths, engine="thread", workers=2)) as results:
         assert next(results).records
     assert list(results) == []
+
+
+def test_paths_of_any_kind_are_sources_and_places(tmp_path: Path) -> None:
+    """Those of `os.scandir` were looked up as `<DirEntry 'x.jsonl'>`, and such a file was written, too."""
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        (tmp_path / "in" / f"{number}.jsonl").write_bytes(claude_session(number, 3))
+    entries = sorted(os.scandir(tmp_path / "in"), key=lambda entry: entry.name)
+    assert len(list(summarize_many(entries, engine="serial"))) == len(entries)
+    assert len(list(summarize_many(entries[0], engine="serial"))) == 1
+    assert summarize_groups(entries, engine="serial").done == len(entries)
+    (tmp_path / "s.jsonl").touch()
+    (place,) = (entry for entry in os.scandir(tmp_path) if entry.is_file())
+    import_sessions(entries, jsonl=place, engine="serial")
+    assert len((tmp_path / "s.jsonl").read_bytes().splitlines()) == len(entries)
+    assert {path.name for path in Path.cwd().glob("<*")} == set()
+    output: Any = [b'{"type":"system"}']
+    with pytest.raises(TypeError, match="not bytes"):
+        summarize_many(output)
 
 
 def test_a_misspelt_provider_is_no_fault_of_the_logs(tmp_path: Path) -> None:

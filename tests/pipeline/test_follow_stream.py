@@ -1,5 +1,6 @@
 """`follow`: batches of many growing logs from Python; what was not worked off comes again, nothing else does."""
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,13 @@ async def test_cursors_that_cannot_be_read_end_the_block(folder: Path, tmp_path:
     (tmp_path / "state" / "cursors.db").write_bytes(b"no database" * 1000)
     with pytest.raises(CursorError):
         await followed(folder, state=tmp_path / "state")
+
+
+async def test_a_path_of_any_kind_is_followed(folder: Path) -> None:
+    with os.scandir(folder) as found:
+        entry = next(entry for entry in found if entry.name == "a.jsonl")
+    async with follow(entry, once=True) as stream:
+        assert {Path(session.path).name async for session, _ in stream.batches()} == {"a.jsonl"}
 
 
 async def test_it_is_iterated_once_and_inside_the_block(folder: Path) -> None:

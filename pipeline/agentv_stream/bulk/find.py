@@ -10,8 +10,9 @@ import posixpath
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -25,6 +26,7 @@ from agentv_stream.packed_folder import unpacked_name
 if TYPE_CHECKING:
     from agentv_stream.opencode.store import StoredSession
 
+Sources: TypeAlias = str | PathLike[str] | Iterable[str | PathLike[str]]
 Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 STORES = (".db", ".sqlite", ".sqlite3")
@@ -51,9 +53,19 @@ def looks_like_session(name: str) -> bool:
     return name.endswith(SUFFIXES) and not name.endswith(_NOT_SESSIONS) and not name.startswith(".")
 
 
-def listed(sources: str | Path | Iterable[str | Path]) -> list[str]:
-    """Sources as a list of names; a single string is one source, not a sequence of characters."""
-    return [str(source) for source in ((sources,) if isinstance(sources, (str, Path)) else sources)]
+def listed(sources: Sources) -> list[str]:
+    """Sources as a list of names; a single string is one source, not a sequence of characters.
+
+    Raises: TypeError for what is no path.
+    """
+    return [_name(source) for source in ((sources,) if isinstance(sources, (str, bytes, PathLike)) else sources)]
+
+
+def _name(source: str | PathLike[str]) -> str:
+    name: str | bytes = os.fspath(source)
+    if isinstance(name, bytes):  # an agent's output, as `summarize` takes it
+        raise TypeError("expected paths or URLs as text, not bytes")
+    return name
 
 
 def find_units(

@@ -2,10 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
-from pathlib import Path
+from os import PathLike
 from typing import Literal
 
 import msgspec
@@ -15,7 +15,7 @@ from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
 from agentv_stream.bulk.engine import Crew, open_engine
-from agentv_stream.bulk.find import Trouble, find_units, listed
+from agentv_stream.bulk.find import Sources, Trouble, find_units, listed
 from agentv_stream.bulk.import_run import ImportRun
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
 from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
@@ -26,12 +26,12 @@ from agentv_stream.named_provider import named_provider
 
 
 def import_sessions(
-    sources: str | Path | Iterable[str | Path],
+    sources: Sources,
     *,
-    transcripts: str | Path | None = None,
-    trajectories: str | Path | None = None,
-    jsonl: str | Path | None = None,
-    parquet: str | Path | None = None,
+    transcripts: str | PathLike[str] | None = None,
+    trajectories: str | PathLike[str] | None = None,
+    jsonl: str | PathLike[str] | None = None,
+    parquet: str | PathLike[str] | None = None,
     engine: str | Executor = "process",
     workers: int | None = None,
     resume: bool = False,
@@ -66,12 +66,12 @@ def import_sessions(
     begun = time.monotonic()
     named_provider(provider)
     outputs = (("transcripts", transcripts), ("trajectories", trajectories), ("jsonl", jsonl), ("parquet", parquet))
-    places = {name: absolute(str(place)) for name, place in outputs if place is not None}
+    places = {name: absolute(os.fspath(place)) for name, place in outputs if place is not None}
     if not places:
         raise UsageError("nothing to write: give transcripts, trajectories, jsonl or parquet")
     trouble: Trouble = []
     units = find_units(listed(sources), provider, roots, trouble)
-    if str(jsonl) == "-":
+    if jsonl is not None and os.fspath(jsonl) == "-":
         raise UsageError("--jsonl: results need a file, beside which the state is kept; - is not one")
     with ExitStack() as stack:
         opened: Crew | None = None
@@ -122,7 +122,7 @@ def import_sessions(
 
 
 def summarize_many(
-    paths: str | Path | Iterable[str | Path],
+    paths: Sources,
     executor: Executor | None = None,
     *,
     engine: str | Executor = "process",
@@ -172,7 +172,7 @@ def _results(
 
 
 def summarize_groups(
-    sources: str | Path | Iterable[str | Path],
+    sources: Sources,
     *,
     by: By = "all",
     engine: str | Executor = "process",

@@ -7,6 +7,7 @@ up, and a cursor never passes an item that the caller has not finished with.
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -175,7 +176,7 @@ class FollowStream:
 
 @asynccontextmanager
 async def follow(
-    paths: str | Path | Iterable[str | Path] = (),
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     *,
     provider: str | None = None,
     begin: Literal["start", "end"] = "start",
@@ -274,10 +275,10 @@ def _silent(event: str, **facts: object) -> None:
     """Ignores what happens."""
 
 
-def _plan(paths: str | Path | Iterable[str | Path], provider: str | None, begin: str) -> Plan:
+def _plan(paths: str | PathLike[str] | Iterable[str | PathLike[str]], provider: str | None, begin: str) -> Plan:
     if begin not in ("start", "end"):
         raise UsageError(f"begin={begin!r}: expected start or end")
-    names = [str(Path(path).expanduser()) for path in ((paths,) if isinstance(paths, (str, Path)) else paths)]
+    names = [str(Path(path).expanduser()) for path in ((paths,) if isinstance(paths, (str, PathLike)) else paths)]
     for path in names:
         if not is_there(path.partition(STORE_SIGN)[0]):
             raise SourceError(f"cannot follow {path}: no such file or folder")
