@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import anyio
+import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from agentv_stages.batch import Batch, Chunk
@@ -21,6 +22,7 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.exception_groups import alone
 from agentv_stream.files import CHUNK_BYTES
 from agentv_stream.outputs.sink import Sink
+from agentv_stream.own_files import check_own_files
 from agentv_stream.session import StreamSession, Watcher
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
@@ -202,8 +204,8 @@ async def open_stream(
     the block early ends the iteration; the source is still read to its end, except after an exception or a
     cancellation.
 
-    Raises: SourceError for a source that does not exist, UsageError and TypeError for wrong arguments, at once; the
-    other errors of errors.py when the block ends.
+    Raises: SourceError for a source that does not exist, UsageError and TypeError for wrong arguments (a `transcript`
+    that would replace an agent's log, too), at once; the other errors of errors.py when the block ends.
     """
     if settings is not None and not isinstance(settings, Settings):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
         raise TypeError(f"settings: expected Settings, not {type(settings).__name__}")
@@ -213,6 +215,10 @@ async def open_stream(
     base = settings or Settings()
     wanted = replace(base, provider=provider or base.provider, out=Path(out) if out is not None else base.out)
     opened = make_source(source)
+    if wanted.transcript is not None or wanted.tee:
+        inputs = [source] if isinstance(source, (str, PathLike, int)) else []
+        outputs = (("transcript", wanted.transcript), ("tee", "-" if wanted.tee else None))
+        await anyio.to_thread.run_sync(check_own_files, outputs, inputs)
     send, receive = anyio.create_memory_object_stream[Batch](wanted.bound)
     with send, receive:
         session = StreamSession(

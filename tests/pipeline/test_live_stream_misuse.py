@@ -245,3 +245,23 @@ async def test_settings_that_name_a_place_have_the_transcript_written(tmp_path: 
             pass
         assert stream.result is not None
         assert Path(stream.result.outputs.transcript or "").is_file()
+
+
+@pytest.mark.parametrize("how", ["the log itself", "another log", "a link"])
+async def test_no_transcript_replaces_a_log(tmp_path: Path, how: str) -> None:
+    """Only the commands checked this; the library wrote its rows over what it read."""
+    log, other, link = (tmp_path / name for name in ("log.jsonl", "other.jsonl", "link.jsonl"))
+    log.write_bytes(LOG)
+    other.write_bytes(LOG)
+    link.symlink_to(log)
+    place = {"the log itself": log, "another log": other, "a link": link}[how]
+    with pytest.raises(UsageError, match=r"transcript .* is "):
+        async with open_stream(log, settings=Settings(transcript=str(place))):
+            raise AssertionError("the block was entered")
+    assert log.read_bytes() == other.read_bytes() == LOG
+    again = tmp_path / "transcript.jsonl"
+    for _ in range(2):  # an earlier transcript may be replaced
+        async with open_stream(log, settings=Settings(transcript=str(again))) as stream:
+            pass
+        assert stream.report is not None
+        assert stream.report.warnings == []

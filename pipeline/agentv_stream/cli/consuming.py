@@ -12,7 +12,6 @@ import anyio
 from agentv_stages.result import Result
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.memory import tune_memory
-from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, say
 from agentv_stream.errors import (
     EXIT_FINE,
@@ -30,6 +29,7 @@ from agentv_stream.live_line import LiveLine, is_wanted
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
 from agentv_stream.outputs.publish import means_stdout, publish_now
+from agentv_stream.own_files import check_own_files
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.signals import heeded

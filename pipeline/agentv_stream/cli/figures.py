@@ -21,10 +21,10 @@ from agentv_stream.cli.importing import (
 )
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
-from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.errors import AgentvStreamError, UsageError
+from agentv_stream.own_files import check_own_files
 from agentv_stream.settings import from_process
 
 SCHEMA = "agentv_stream.stats.v1"

@@ -16,11 +16,11 @@ from agentv_stream.bulk.run import import_sessions
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
-from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import print_bytes, say, to_stdout
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
 from agentv_stream.outputs.publish import publish_now
+from agentv_stream.own_files import check_own_files
 from agentv_stream.settings import from_process
 
 SCHEMA = "agentv_stream.import_report.v1"

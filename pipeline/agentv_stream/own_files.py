@@ -1,8 +1,9 @@
-"""Checks that each file that a command reads or writes has only one use."""
+"""Checks that each file that is read or written has only one use."""
 
 import os
 import stat
 from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
 
 from agentv_stream.errors import UsageError
@@ -10,9 +11,11 @@ from agentv_stream.errors import UsageError
 Places = Iterable[tuple[str, str | Path | None]]
 
 
-def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
+def check_own_files(outputs: Places, inputs: Iterable[str | PathLike[str] | int]) -> None:
     """No file may be both output and input, under whatever name, or serve as two outputs. `-` is a standard stream: an
     output appended to the log being read would be read again, endlessly.
+
+    Outputs come with their options, or arguments; inputs may be descriptors.
 
     An agent's log must not be an output either: it may be in a folder being read, and there may be no other copy. A
     transcript, which is rewritten, may replace an earlier one.
@@ -37,7 +40,7 @@ def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
             from agentv_stream.discovery.header import dialect_of  # rarely needed, and start-up time counts
 
             log = dialect_of(Path(place))
-            if log is not None and (option, log) != ("--transcript", "agentv-transcript"):
+            if log is not None and (option.lstrip("-"), log) != ("transcript", "agentv-transcript"):
                 raise UsageError(f"{option} {place} is a log ({log}), which would be lost; give another file")
         elif os.path.exists(place):  # noqa: PTH110 - a name may be no path at all
             continue  # a pipe or a device can have several writers
@@ -46,11 +49,11 @@ def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
             raise UsageError(f"{other} and {option} are both {place}; give each a file of its own")
 
 
-def _input(place: str | Path) -> tuple[int, int] | None:
+def _input(place: str | PathLike[str] | int) -> tuple[int, int] | None:
     return _regular(0 if str(place) == "-" else place)
 
 
-def _regular(place: str | Path | int) -> tuple[int, int] | None:
+def _regular(place: str | PathLike[str] | int) -> tuple[int, int] | None:
     """Device and inode of a regular file, also behind a descriptor; None for anything else, or if it does not exist."""
     try:
         told = os.stat(place)  # noqa: PTH116 - as above
