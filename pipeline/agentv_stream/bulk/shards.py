@@ -1,6 +1,7 @@
 """Shards of a data set: the rows of one table, provider and day, written as Parquet files by the workers."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import groupby
@@ -62,16 +63,18 @@ def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: f
 def make_groups(shards: Iterable[Shard]) -> list[tuple[Shard, ...]]:
     """The shards, the small ones of a table together. Their order within a table is kept."""
     groups: list[list[Shard]] = []
-    last: dict[str, tuple[int, list[Shard]]] = {}  # by table: the rows of the group that still has room
+    last: dict[str, list[Shard]] = {}  # by table: the group that may still have room
+    rows: Counter[str] = Counter()  # in that group
     for shard in shards:
-        rows = sum(part.rows for _, part in shard.rows)
-        held, group = last.get(shard.table, (TOGETHER_ROWS, list[Shard]()))
-        if shard.old is not None or held + rows > TOGETHER_ROWS:
-            held, group = 0, []
-            groups.append(group)
-        group.append(shard)
-        if shard.old is None:
-            last[shard.table] = held + rows, group
+        more = sum(part.rows for _, part in shard.rows)
+        if shard.old is not None:
+            groups.append([shard])
+        elif shard.table in last and rows[shard.table] + more <= TOGETHER_ROWS:
+            last[shard.table].append(shard)
+            rows[shard.table] += more
+        else:
+            last[shard.table], rows[shard.table] = [shard], more
+            groups.append(last[shard.table])
     return [tuple(group) for group in groups]
 
 
