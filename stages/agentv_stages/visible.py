@@ -6,11 +6,7 @@ JSON keeps its meaning: whatever a terminal could act on is escaped in JSON's ow
 import re
 import unicodedata
 
-_UNUSUAL = re.compile(
-    "[^ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u23ff\u2500-\u27bf"
-    "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3]"
-)
-"""Characters that are looked up one by one; the others are printable."""
+_UNUSUAL = re.compile(r"[^ -~]")
 _NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u23ce\u2500-\u25fc\u2713-\u2718]*")
 
 _ACTING = re.compile(
@@ -35,7 +31,9 @@ def visible(text: str, width: int | None = None) -> str:
     longer = width is not None and len(text) > width * 4
     if width is not None and longer:
         text = text[: width * 4]
-    text = _UNUSUAL.sub(_printable, text)
+    text = text.replace("\n", "⏎").replace("\t", " ")
+    if not text.isprintable():
+        text = _UNUSUAL.sub(_shown, text)
     if width is None or (columns(text) <= width and not longer):
         return text
     return text[: fitting(text, max(width - 1, 0))] + "…"
@@ -71,14 +69,10 @@ def _columns(char: str) -> int:
     return 0 if unicodedata.category(char) in ("Mn", "Me") and char != "\ufe0f" else 1
 
 
-def _printable(found: re.Match[str]) -> str:
+def _shown(found: re.Match[str]) -> str:
     char = found[0]
-    if char.isprintable() and unicodedata.category(char) != "Cf":
+    if char.isprintable():  # neither a control nor a format character
         return char
-    if char == "\n":
-        return "⏎"
-    if char == "\t":
-        return " "
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentv_stages.visible import _NARROW, _UNUSUAL, columns, counted, escaped, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
+from agentv_stages.visible import _NARROW, columns, counted, escaped, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
 
 
 def test_controls_are_shown_and_not_sent() -> None:
@@ -61,12 +61,6 @@ def test_what_is_told_as_narrow_takes_one_column() -> None:
         char = chr(code)
         if _NARROW.fullmatch(char):
             assert columns(char + "読") == 3, hex(code)
-
-
-def test_what_is_told_as_usual_is_printable() -> None:
-    for code in range(0x10000):
-        char = chr(code)
-        assert _UNUSUAL.match(char) or (char.isprintable() and unicodedata.category(char) != "Cf"), hex(code)
 
 
 def test_a_count_has_its_noun_in_the_right_number() -> None:
