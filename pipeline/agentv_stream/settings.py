@@ -5,7 +5,6 @@ The front end builds it; no lower layer looks at arguments or the environment.
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -130,6 +129,8 @@ def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
     for place in (folder, *folder.parents):
         path = place / "pyproject.toml"
         if is_file(path):
+            import tomllib  # most folders have no such file, and start-up time counts
+
             try:
                 tools: Any = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
             except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
