@@ -269,6 +269,11 @@ def test_plots_are_well_formed_and_drawn_inline(tmp_path: Path) -> None:
     assert "nan" not in page.lower().replace("nano", "")
 
 
+def test_names_in_markdown_notify_nobody_and_link_nowhere() -> None:
+    shown = escape("@ada see org/repo#12, https://x.example WWW.x.example; a @ b # c: d")
+    assert shown.replace("<!-- -->", "|") == "@|ada see org/repo#|12, https:|//x.example WWW|.x.example; a @ b # c: d"
+
+
 def test_markdown_specials_are_escaped() -> None:
     assert escape("a|b<c>_d_`e`&\nf") == "a\\|b&lt;c&gt;\\_d\\_\\`e\\`&amp;⏎f"
 

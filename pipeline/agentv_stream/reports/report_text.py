@@ -18,6 +18,8 @@ from agentv_stream.reports.report_rows import (
 )
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+REACHING = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
+"""Where a forge would find a person to notify, an issue to mention, or an address to link."""
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -45,9 +47,9 @@ def markdown(comparison: Comparison, generated: str | None = None) -> str:
 
 
 def escape(text: str) -> str:
-    """Untrusted text as plain Markdown text, on one line."""
+    """Untrusted text as plain Markdown text, on one line; also where a report is posted on a forge."""
     plain = "".join(ENTITIES.get(c, c) for c in visible(text, 300))
-    return SPECIAL.sub(r"\\\1", plain)
+    return REACHING.sub("<!-- -->", SPECIAL.sub(r"\\\1", plain))
 
 
 def table(rows: Sequence[Sequence[str]], marked: Sequence[Sequence[int]] = ()) -> list[str]:
