@@ -83,7 +83,10 @@ class Adapter:
 
         Raises: TypeError when `args` cannot be represented in JSON.
         """
-        raw = EMPTY_OBJECT if args is None else to_raw(args)
+        try:
+            raw = EMPTY_OBJECT if args is None else to_raw(args)
+        except RecursionError:
+            raise TypeError("args are nested too deeply, or contain themselves") from None
         call = _normalize(self.provider.name).call(_native(name, raw, call_id or ""))
         return NormalizedCall(
             *(name, call.tool, call.kind, call.origin, call.server, call_id, call.input, payload_of(call)),

@@ -79,6 +79,11 @@ def test_calls_are_normalised_with_their_payload() -> None:
     mcp = create_adapter("gemini").normalize_call("mcp_demo_lookup", {"key": 1})
     assert (mcp.tool, mcp.server, mcp.payload) == ("mcp__demo__lookup", "demo", Mcp("demo", "lookup", extra={"key": 1}))
     assert create_adapter("pi").normalize_call("read").input == {}
+    endless: dict[str, Any] = {}
+    endless["self"] = endless
+    for wrong in (endless, {"value": object()}):
+        with pytest.raises(TypeError):
+            codex.normalize_call("exec_command", wrong)
 
 
 def test_a_single_record_gives_its_events_normalised() -> None:

@@ -261,6 +261,8 @@ def test_malformed_files_are_errors(tmp_path: Path, text: str, part: str) -> Non
 def test_a_missing_file_and_one_that_is_no_text_are_errors(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot be read"):
         load_spec(tmp_path / "none.yaml")
+    with pytest.raises(SpecError, match=r"'a\\x00b': the name of a file contains no null byte"):
+        load_spec("a\0b")
     (tmp_path / "b.yaml").write_bytes(b"tests:\n  - id: caf\xe9\n")
     with pytest.raises(SpecError, match=r"b\.yaml:2: is not UTF-8 text"):
         load_spec(tmp_path / "b.yaml")

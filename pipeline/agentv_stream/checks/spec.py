@@ -78,6 +78,8 @@ def load_spec(path: str | Path, threshold: float | None = None) -> Spec:
     path = Path(path)
     if threshold is not None and not _is_share(threshold):
         raise UsageError(f"the threshold is a number from 0 to 1, not {threshold}")
+    if "\0" in str(path):
+        raise SpecError(f"{str(path)!r}: the name of a file contains no null byte")
     try:
         return _Loader(path, threshold).load()
     except SpecError as error:
