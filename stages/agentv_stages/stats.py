@@ -14,6 +14,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.call_sequence import CallSequence, SequenceState
 from agentv_stages.event import MAIN, AssistantText, Reasoning, Source, ToolCall, ToolResult
 from agentv_stages.figures import Cell, Run, Statistics, StreamSums
+from agentv_stages.payload import told_path
 from agentv_stages.shell import run_commands
 from agentv_stages.tool_use_summary import members
 from agentv_stages.turns import AnswersBeside, Turns
@@ -30,7 +31,8 @@ class Stats:
     """An observer of batches after `Pair`; `watch` names the programs whose runs are listed."""
 
     def __init__(self, watch: str | tuple[str, ...] = (), lines: bool = False) -> None:
-        self.watch = tuple(dict.fromkeys(("bobbin", *((watch,) if isinstance(watch, str) else watch))))
+        watched = (watch,) if isinstance(watch, str) else watch
+        self.watch = tuple(dict.fromkeys(("bobbin", *map(told_path, watched))))  # as outputs show them
         self.lines = lines  # whether bobbin's older count by lines is meaningful for this dialect
         self.figures = Statistics(watched={name: [] for name in self.watch})
         self.sequence = CallSequence()  # of the main stream

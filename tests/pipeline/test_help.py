@@ -61,6 +61,7 @@ def test_a_dash_is_standard_output_and_no_file_of_that_name(tmp_path: Path, opti
     ("arguments", "told"),
     [
         (["run", "--target", "x", "--prompt", "p"], "--target x: there is no .agentv/targets.yaml here or above"),
+        (["tail", "--once", "--metrics", "9" * 5000], "--metrics '999"),
         (["import", ".", "--engine", "dask://x"], "--engine dask://x: the scheduler's address is expected"),
         (["report", "r.json", "--output", "x.pdf"], "--out x.pdf: expected a name ending in .md, .html or .json"),
         (["report", "r.json", "--baseline", "conusme"], "--baseline: no result is of the approach 'conusme'"),
@@ -77,6 +78,8 @@ def test_a_mistake_names_the_option_and_what_is_expected(tmp_path: Path, argumen
     ("arguments", "told"),
     [
         (["consume", STREAM, "--stats", "--quiet"], "Option '--stats' needs a value, and '--quiet' is another option."),
+        (["consume", STREAM, "--out", ""], "Option '--out' needs a value, and the one given is empty."),
+        (["import", STREAM, "--parquet="], "Option '--parquet' needs a value, and the one given is empty."),
         (["consume", STREAM, "--out", "-q"], "Option '--out' needs a value, and '-q' is another option."),
         (["run", "--task", "--approach", "x", "--", "true"], "Option '--task' needs a value, and '--approach' is"),
     ],

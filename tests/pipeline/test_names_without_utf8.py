@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.consuming import LIMIT_SECONDS, STREAM, command, environment, run
+from support.consuming import LIMIT_SECONDS, SESSION, STREAM, command, environment, run
 
 FOLDER = os.fsdecode(b"f\xff")
 TOLD = "f\\udcff"
@@ -41,6 +41,26 @@ def test_arguments_stand_in_rows_and_result(tmp_path: Path) -> None:
     result = json.loads(done.out)
     assert (result["target"], result["test_id"]) == ("t\\udcff", "i\\udcfe")
     assert done.rows()[0]["content"] == "p\\udcfd"
+
+
+def test_watched_programs_stand_in_results(tmp_path: Path) -> None:
+    watched = os.fsdecode(b"w\xff")
+    done = run(tmp_path, "consume", "--stats", "-", "--watch", watched, given=STREAM.read_bytes())
+    assert done.code == 0
+    assert json.loads(done.out)["tool_use_summary"]["watched_commands"] == {"bobbin": [], "w\\udcff": []}
+    done = run(tmp_path, "tail", "--once", str(SESSION), "--out", "out", "--state", "state", "--watch", watched)
+    assert done.code == 0
+    assert len(list((tmp_path / "out").glob("*.transcript.jsonl"))) == 1
+
+
+def test_dead_letters_name_their_files(tmp_path: Path) -> None:
+    place = os.fsdecode(b"t\xff")
+    given = STREAM.read_bytes() + b'{"type":"' + b"x" * 200_000 + b'"}\n'
+    done = run(tmp_path, "consume", "-", "--transcript", place, "--max-record", "100K", given=given)
+    assert done.code == 0
+    (letter,) = (tmp_path / f"{place}.dead-letters.jsonl").read_bytes().splitlines()
+    assert json.loads(letter)["blob"].startswith("t\\udcff.dead/")
+    assert not list(tmp_path.glob(".*.tmp"))
 
 
 @pytest.mark.parametrize("option", ["--json", "--jsonl"])

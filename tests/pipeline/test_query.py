@@ -70,6 +70,7 @@ def test_a_view_without_any_row_has_its_columns(tmp_path: Path) -> None:
         "SET enable_external_access = true",
         "INSTALL httpfs",
         "SELEC 1",
+        "SELECT '\udcff'",
         "",
         " ; ",
         "COPY (SELECT 1) TO '{dataset}/evil.csv'",

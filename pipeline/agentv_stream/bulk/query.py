@@ -119,6 +119,10 @@ def _refused(error: Exception) -> UsageError:
 
 def _check_reading(connection: Any, sql: str) -> None:
     """Raises: UsageError for a statement that is not allowed."""
+    try:
+        sql.encode()
+    except UnicodeEncodeError:
+        raise UsageError("the query is not UTF-8 text") from None
     statements = connection.extract_statements(sql)
     if not statements:
         raise UsageError("the query is empty")

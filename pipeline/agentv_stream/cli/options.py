@@ -8,11 +8,14 @@ from typer.core import TyperCommand
 
 from agentv_stream.units import bytes_of, seconds_of
 
+_PLACE = re.compile("DIR|FILE|PATH|URL")  # in a metavar
+
 
 class PlainCommand(TyperCommand):
     """A command whose usage shows its arguments plainly: `SPEC SOURCES...`, where typer adds braces.
 
     An option without its value does not take the next option as one: `--stats --quiet` would write a file `--quiet`.
+    Nor is a place empty: `--out "$DIR"` would write into the current folder if DIR is not set.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -26,9 +29,15 @@ class PlainCommand(TyperCommand):
         for word in words:
             if word == "--" or not (word.startswith("-") or ctx.allow_interspersed_args):
                 break  # the rest belongs to the agent
-            param: Any = options.get(word)
-            if param is not None and not (param.is_flag or param.count) and (value := next(words, "")) in options:
-                ctx.fail(f"Option {word!r} needs a value, and {value!r} is another option.")
+            name, joined, given = word.partition("=")
+            param: Any = options.get(name)
+            if param is None or param.is_flag or param.count:
+                continue
+            value = given if joined else next(words, None)
+            if not joined and value in options:
+                ctx.fail(f"Option {name!r} needs a value, and {value!r} is another option.")
+            if value == "" and _PLACE.search(param.metavar or ""):  # else the current folder would be meant
+                ctx.fail(f"Option {name!r} needs a value, and the one given is empty.")
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

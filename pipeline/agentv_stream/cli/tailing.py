@@ -138,7 +138,7 @@ def address(text: str) -> tuple[str, int]:
     Raises: UsageError.
     """
     host, _, port = text.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535:
+    if not port.isdecimal() or len(port) > 5 or int(port) > 65535:
         raise UsageError(f"--metrics {text!r}: expected PORT or HOST:PORT")
     return (host.strip("[]") or "127.0.0.1", int(port))
 

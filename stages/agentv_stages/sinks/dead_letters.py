@@ -44,7 +44,7 @@ def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:
         "detail": fault.detail,
     }
     if blob is not None:
-        row["blob"] = blob
+        row["blob"] = told_path(blob)
     elif stands_in_line(fault) and (fault.data or not fault.length):
         try:
             row["text"] = fault.data.decode()
