@@ -22,7 +22,7 @@ from agentv_stages.visible import visible
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import is_file, is_folder
-from agentv_stream.outputs.naming import DEFAULT_ROOT, LETTERS
+from agentv_stream.outputs.naming import DEFAULT_ROOT, LETTERS, blob_folder
 
 MOST_SHOWN = 64 * 1024
 
@@ -81,7 +81,9 @@ def data_of(letter: Letter, path: Path) -> bytes:
             return b""
     if letter.blob is None:
         return b""
-    place = (path.parent / letter.blob).resolve()
+    folder, _, name = letter.blob.partition("/")
+    own = blob_folder(path).name
+    place = (path.parent / (own if folder == told_path(own) else folder) / name).resolve()
     if not place.is_relative_to(path.parent.resolve()):
         return b""
     try:

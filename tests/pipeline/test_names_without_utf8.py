@@ -60,6 +60,8 @@ def test_dead_letters_name_their_files(tmp_path: Path) -> None:
     assert done.code == 0
     (letter,) = (tmp_path / f"{place}.dead-letters.jsonl").read_bytes().splitlines()
     assert json.loads(letter)["blob"].startswith("t\\udcff.dead/")
+    shown = run(tmp_path, "faults", "show", f"{place}.dead-letters.jsonl:0")
+    assert (shown.code, shown.out[:12]) == (0, b'{"type":"xxx')
     assert not list(tmp_path.glob(".*.tmp"))
 
 
@@ -99,3 +101,9 @@ def test_import_reads_from_there_and_says_that_it_does_not_write_there(place: Pa
     )
     assert run(place, "import", FOLDER, option, "o", "--json", "r.json").code == 0
     assert json.loads((place / "r.json").read_bytes())["done"] == 1
+
+
+def test_the_target_of_an_import_stands_in_results(place: Path) -> None:
+    done = run(place, "import", FOLDER, "--jsonl", "r.jsonl", "--target", os.fsdecode(b"t\xff"))
+    assert done.code == 0, done.err
+    assert json.loads((place / "r.jsonl").read_bytes())["target"] == "t\\udcff"

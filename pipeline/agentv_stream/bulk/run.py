@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from agentv_stages.merge import DIMENSIONS, By
+from agentv_stages.payload import told_path
 from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
@@ -88,7 +89,7 @@ def import_sessions(
             results=False,
             by="provider",
             provider=provider,
-            target=target,
+            target=target if target is None else told_path(target),
             watch=watch,
             subagents=subagents,
             prices=prices,

@@ -11,7 +11,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.fault import Fault
 from agentv_stages.sinks import dead_letters
 from agentv_stream.errors import SinkError
-from agentv_stream.outputs.naming import LETTERS, temporary_name
+from agentv_stream.outputs.naming import blob_folder, temporary_name
 from agentv_stream.outputs.output_file import OutputFile, publish
 
 _MOST_HELD = 256 * 1024  # bytes of records whose lines are written together, or held until the session can be named
@@ -21,12 +21,7 @@ def remove_letters(path: Path) -> None:
     """Removes what an earlier `DeadLetterSink` wrote at `path`, as far as possible."""
     with suppress(OSError):
         path.unlink()
-        shutil.rmtree(_blobs(path), ignore_errors=True)
-
-
-def _blobs(path: Path) -> Path:
-    """The folder for data that cannot be stored in a line."""
-    return path.with_name(path.name.removesuffix(LETTERS) + ".dead")
+        shutil.rmtree(blob_folder(path), ignore_errors=True)
 
 
 class DeadLetterSink:
@@ -99,7 +94,7 @@ class DeadLetterSink:
         if self._file is None:
             self._file = await run_sync(self._begin)
             await self._file.open()
-        blobs = _blobs(self._file.place)
+        blobs = blob_folder(self._file.place)
         if fault.part == "whole":
             blob = None
             if not dead_letters.stands_in_line(fault):

@@ -83,6 +83,11 @@ def prepare_folder(folder: Path) -> None:
         ignore.write_text("*\n", encoding="ascii")
 
 
+def blob_folder(letters: Path) -> Path:
+    """The folder beside a file of dead letters for data that cannot be stored in a line."""
+    return letters.with_name(letters.name.removesuffix(LETTERS) + ".dead")
+
+
 def free_name(folder: Path, name: str, suffix: str) -> Path:
     """`name` + `suffix` in `folder`, with `-2`, `-3`… before the suffix if that exists."""
     path = folder / f"{name}{suffix}"
