@@ -229,3 +229,10 @@ def test_forgetting_most_gives_the_disk_its_room_back(tmp_path: Path) -> None:
     assert other.seen(kept.id) == {b"aaaaaaaa": 1}
     store.close()
     other.close()
+
+
+def test_a_folder_that_is_a_file_is_told_once_and_in_words(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"")
+    with pytest.raises(CursorError) as told:
+        CursorStore(tmp_path / "f", "a")
+    assert str(told.value) == f"cannot use the cursors in {tmp_path}/f/cursors.db: Not a directory"

@@ -27,7 +27,7 @@ def _has_cursors(folder: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise CursorError(f"cannot use the cursors in {folder}: {error}") from error
+        raise CursorError(f"cannot use the cursors in {folder}: {error.strerror}") from error
     return True
 
 

@@ -51,6 +51,11 @@ _BYTES = "\x01bytes:"
 _FROM_1 = "ALTER TABLE input ADD COLUMN repeating INTEGER NOT NULL DEFAULT 0"
 
 
+def _why(error: Exception) -> str:
+    """The reason alone: the path of an OSError would repeat the message's, or name the lock beside it."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 class CursorError(AgentvStreamError):
     """The database cannot be read or written."""
 
@@ -93,7 +98,7 @@ class CursorDatabase:
                 self._file = stat.st_dev, stat.st_ino
                 self._prepare()
             except (sqlite3.Error, OSError) as error:
-                raise CursorError(f"cannot use the cursors in {self.path}: {error}") from error
+                raise CursorError(f"cannot use the cursors in {self.path}: {_why(error)}") from error
             self._opened = opened.pop_all()
 
     def close(self) -> None:
