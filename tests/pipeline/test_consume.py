@@ -457,6 +457,30 @@ def test_an_empty_name_is_no_folder(tmp_path: Path) -> None:
     assert "the name of the file is empty" in ran.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("consume", "log.jsonl", "--out", ""),
+        ("consume", "log.jsonl", "--stats="),
+        ("tail", "log.jsonl", "--once", "--out", "", "--state", "s"),
+        ("tail", "log.jsonl", "--once", "--state="),
+        ("import", "log.jsonl", "--parquet="),
+        ("import", "log.jsonl", "--json="),
+        ("stats", "log.jsonl", "--json", ""),
+        ("report", ".", "-o", ""),
+        ("run", "--out=", "--", "cat", "log.jsonl"),
+        ("cursors", "list", "--state", ""),
+    ],
+)
+def test_nor_is_an_empty_output(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """`--out "$DIR"` without DIR filled the current folder."""
+    (tmp_path / "log.jsonl").write_bytes(LOG)
+    ran = run(tmp_path, *arguments)
+    assert ran.code == 2
+    assert "and the one given is empty" in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]
+
+
 def test_an_input_whose_every_record_is_too_large_is_not_empty(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(LOG)
     ran = consume(tmp_path, "x.jsonl", "--max-record", "10")
