@@ -531,6 +531,29 @@ def test_a_pattern_that_repeats_what_is_repeated_is_a_warning(tmp_path: Path, pa
     assert [w.endswith("on some answers that takes hours") for w in loaded.warnings] == [True] * warned
 
 
+@pytest.mark.parametrize(
+    ("rule", "warned"),
+    [
+        ("{type: forbid, calls: [edit(src/**), Wirte]}", "edit-Edit Wirte-Write"),
+        ("{type: forbid, calls: [bash(rm *), 'kind:write(a)', mcp__reader, 'Edit*', deploy]}", ""),
+        ("{type: tool-trajectory, mode: any_order, minimums: {web_search: 1, 'kind:read': 1}}", "web_search-WebSearch"),
+        ("{type: tool-trajectory, mode: in_order, expected: [ls, {tool: grep}, {kind: read}]}", "ls-LS grep-Grep"),
+        ("{type: max-repeats, max: 2, tools: [Bsh]}", "Bsh-Bash"),
+        ("{type: 'trajectory:tool-used', value: [glob, {name: edit, min: 1}]}", "glob-Glob edit-Edit"),
+        ("{type: 'trajectory:tool-sequence', value: {steps: [edit]}}", "edit-Edit"),
+        ("{type: 'trajectory:step-count', value: {type: command, name: edit, min: 1}}", ""),
+        ("{type: composite, assertions: [{type: forbid, calls: [edit]}]}", "edit-Edit"),
+    ],
+)
+def test_a_name_that_is_nearly_a_tools_is_a_warning(tmp_path: Path, rule: str, warned: str) -> None:
+    """`forbid: [edit]` never matched a call of Claude's, and nobody was told."""
+    loaded = spec(tmp_path, HEAD + f"      - {rule}\n")
+    assert [text.partition(": ")[2].partition(": ")[2] for text in loaded.warnings] == [
+        f"{name!r} is no tool's name for every agent; did you mean {near!r}?"
+        for name, near in (pair.split("-") for pair in warned.split())
+    ]
+
+
 @pytest.mark.parametrize("threshold", [float("nan"), -0.1, 1.1])
 def test_a_threshold_that_is_no_share_is_refused(tmp_path: Path, threshold: float) -> None:
     """`--threshold nan` failed every case."""

@@ -7,6 +7,7 @@ from typing import Any
 from agentv_stages.trajectory import Context
 from agentv_stages.trajectory.build import context_within, is_compat
 from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stream.checks.spec_tools import misnamed
 
 REPEATED_REPEAT = re.compile(r"\((?:\\.|[^()\\])*(?:[+*]|\{\d+,\})\??\)(?:[+*]|\{\d+,\})")
 """Finds `(a+)+`: a group that ends with a repetition, and is itself repeated."""
@@ -17,17 +18,23 @@ STEP_DETAILS = ("args", "input", "args_match", "max_duration_ms")
 def doubts(config: Mapping[str, Any], context: Context, left_out: int) -> list[str]:
     """What to warn about. `left_out` is the number of the case's expected tool calls that name no tool."""
     kind = config["type"]
-    if kind == "tool-trajectory":
-        return [f"tool-trajectory {config.get('mode')}: {text}" for text in _of_trajectory(config, context)]
-    if kind in ("expected-messages", "expected-tool-calls"):
-        return [f"{kind}: {text}" for text in _of_expected(context, left_out)]
     if kind == "composite":
         within = context_within(config, context)
         return [text for member in config["assertions"] for text in doubts(member, within, left_out)]
-    value: Any = config.get("value")
-    if kind == "regex" and isinstance(value, str) and REPEATED_REPEAT.search(value):
-        return ["regex: it repeats what is repeated already; on some answers that takes hours"]
-    return []
+    title = f"tool-trajectory {config.get('mode')}" if kind == "tool-trajectory" else kind
+    found = (*_of_its_own(config, context, left_out), *misnamed(config, context))
+    return [f"{title}: {text}" for text in found]
+
+
+def _of_its_own(config: Mapping[str, Any], context: Context, left_out: int) -> Iterator[str]:
+    """What is doubtful in an evaluator of this type."""
+    kind, value = config["type"], config.get("value")
+    if kind == "tool-trajectory":
+        yield from _of_trajectory(config, context)
+    elif kind in ("expected-messages", "expected-tool-calls"):
+        yield from _of_expected(context, left_out)
+    elif kind == "regex" and isinstance(value, str) and REPEATED_REPEAT.search(value):
+        yield "it repeats what is repeated already; on some answers that takes hours"
 
 
 def _of_trajectory(config: Mapping[str, Any], context: Context) -> Iterator[str]:
