@@ -36,7 +36,7 @@ def normal(provider: str, name: str, arguments: Any = None) -> ToolCall:
 EVERY: list[tuple[str, str, Any, str, str, tuple[str, ...], bool]] = [
     ("acp", "Edit", {"file_path": "/a", "old_string": "x", "new_string": "y"}, "Edit", "write", ("/a",), True),
     ("acp", "Agent", {"description": "d", "prompt": "p"}, "Task", "plan", (), False),
-    ("acp", "Bash", {"command": "rm a"}, "Bash", "write", (), False),
+    ("acp", "Bash", {"command": "rm a"}, "Bash", "write", ("a",), False),
     ("pi", "WebFetch", {"url": "https://a"}, "WebFetch", "search", (), False),
     ("pi", "apply_patch", {"input": PATCH}, "Edit", "write", ("a.txt", "b.txt", "c.txt"), True),
     ("gemini", "apply_patch", {"patch": ADD}, "Write", "write", ("a.txt",), True),

@@ -15,7 +15,7 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         (f"{POWERSHELL} -Command 'Get-Content src/a.py'", "read", ("src/a.py",)),
         (f"{POWERSHELL} -NoProfile -Command \"Get-Content -LiteralPath 'a.md','b/c.md'\"", "read", ("a.md", "b/c.md")),
         (f"{POWERSHELL} -Command \"rg -n 'x' src\"", "search", ()),
-        (f"{POWERSHELL} -Command 'mkdir new'", "write", ()),
+        (f"{POWERSHELL} -Command 'mkdir new'", "write", ("new",)),
         (f"{POWERSHELL} -Command 'python a.py'", "execute", ()),
         ('powershell "Get-Content a; rg x"', "read", ("a",)),
         ("powershell a.ps1", "execute", ()),
@@ -51,7 +51,7 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         ("try { Get-Content a } catch { Write-Host $_ }", "read", ("a",)),
         ("foreach ($f in $all) { Get-Content $f }", "read", ()),
         ("Get-ChildItem *.log | ForEach-Object { Remove-Item $_ }", "write", ()),
-        ("@'\nit's > x; rm y\n'@ | Set-Content a.txt", "write", ()),
+        ("@'\nit's > x; rm y\n'@ | Set-Content a.txt", "write", ("a.txt",)),
         ('$text = @"\na "quote\n"@\nGet-Content a', "read", ("a",)),
         ("& $python a.py; Get-Content $x", "execute", ()),
         # values, members, operators
@@ -67,7 +67,7 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         ("$env:NAME='my-app'; if (-not (Test-Path b)) { 'none' } else { Get-Content a }", "read", ("a",)),
         ("Get-Content a; $all | ? { $_.Length -gt 9 }", "read", ("a",)),
         ("if ($x -eq 'a') { Remove-Item $x }", "write", ()),
-        ("switch ($x) { 'a' { Remove-Item a } }", "write", ()),
+        ("switch ($x) { 'a' { Remove-Item a } }", "write", ("a",)),
         ("Get-Content a; & 'C:\\bin\\x.exe' b", "execute", ()),
         ("Get-Content a; & (Join-Path $x y) b", "execute", ()),
         ("$x = & 'C:\\bin\\rg.exe' foo; $x.Count | Out-String", "search", ()),
@@ -75,7 +75,7 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         # other cmdlets, and what .NET does
         ("(Get-Item a).Length; Get-FileHash b -Algorithm MD5 | Format-List", "read", ("a", "b")),
         ("Get-Content a | ConvertFrom-Json; $x | ConvertTo-Json -Depth 5", "read", ("a",)),
-        ("npm test 2>&1 | Tee-Object -FilePath a.log", "write", ()),
+        ("npm test 2>&1 | Tee-Object -FilePath a.log", "write", ("a.log",)),
         ("Get-Content a | Tee-Object -Variable x", "read", ("a",)),
         ("Invoke-WebRequest http://localhost -OutFile a", "write", ()),
         ("iwr http://localhost", "execute", ()),
@@ -93,8 +93,15 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         ("gh pr create --body @'\nIt's a -> b; `rm x`\n'@", "execute", ()),
         ("$body = @'\r\nit's a > b\r\n'@\r\ngh pr comment 1 --body $body", "execute", ()),
         ('@"\nprint("a > b << 1")\n"@ | python -', "execute", ()),
-        ("@'\nit's a << b; Get-Item x\n'@ | Set-Content a.cpp", "write", ()),
+        ("@'\nit's a << b; Get-Item x\n'@ | Set-Content a.cpp", "write", ("a.cpp",)),
         ("@'\n'@ > a.txt; cat b", "write", ("a.txt",)),
+        # what cmdlets write, move and delete
+        ("Set-Content -Encoding utf8 -Value 'x y' -Path a.txt", "write", ("a.txt",)),
+        ("'x' | Out-File a.txt -Encoding ascii", "write", ("a.txt",)),
+        ("Remove-Item -Recurse -Force -ErrorAction SilentlyContinue build", "write", ("build",)),
+        ("rm -Recurse -Force -ea SilentlyContinue build", "write", ("build",)),
+        ("Move-Item -Path a -Destination b; Copy-Item c d", "write", ("a", "b", "d")),
+        ("New-Item -ItemType File -Path a.txt; ni -Path . -Name b; Remove-Item a, b", "write", ("a.txt",)),
     ],
 )
 def test_texts_of_windows_are_understood(command: str, kind: Kind, files: tuple[str, ...]) -> None:

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import AnyEvent
+from agentv_stages.event import AnyEvent, ToolCall
+from agentv_stages.normalize import Normalize
+from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import ConfigError
 from support.trajectories import Trace, evaluator_of, score, trace_of
 
@@ -63,6 +65,27 @@ def test_forbidden_commands_are_found_at_command_position(form: str, command: st
 )
 def test_forbidden_edits_go_by_path(form: str, path: str, forbidden: bool) -> None:
     events = Trace().call("Edit", {"file_path": path}, files=(path,)).events
+    assert score({"type": "forbid", "calls": [form]}, events)[1] is not forbidden
+
+
+@pytest.mark.parametrize(
+    ("form", "command", "forbidden"),
+    [
+        ("kind:write(tests/**)", "sed -i s/a/b/ tests/a.py", True),
+        ("kind:write(tests/**)", "cd /w && rm -rf tests", True),
+        ("kind:write(tests/*)", "mv tests old", True),
+        ("kind:write(tests/**)", "git checkout HEAD~1 -- tests", True),
+        ("kind:write(tests/**)", "cp a.py tests/", True),
+        ("kind:write(tests/**)", "cp tests/a.py b.py", False),
+        ("kind:write(tests/**)", "mkdir -p tests", False),
+        ("kind:write(tests/**)", "cat tests/a.py | tee b.py", False),
+        ("kind:write(*.env)", "rm a", False),
+    ],
+)
+def test_forbidden_writes_of_a_shell_go_by_path(form: str, command: str, forbidden: bool) -> None:
+    [call] = Trace().call("Bash", {"command": command}, result=False).events
+    assert isinstance(call, ToolCall)
+    events = [Normalize(get_provider("claude").tools).call(call)]
     assert score({"type": "forbid", "calls": [form]}, events)[1] is not forbidden
 
 

@@ -12,7 +12,7 @@ ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Wr
 class Part(NamedTuple):
     """What a command does. `kind` None: nothing of interest (cd, echo). `patch`: the body of an `apply_patch`.
     `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more. `more`: files that
-    it reads after `path`."""
+    it reads after `path`, or those that it writes."""
 
     kind: Kind | None
     tool: ShellTool = "Bash"
@@ -27,6 +27,11 @@ NOTHING = Part(None)
 EXECUTE = Part("execute")
 WRITES = Part("write")
 _NO_VALUES = frozenset[str]()
+
+
+def writes(files: Sequence[str]) -> Part:
+    """What a command does that writes these files, and perhaps others."""
+    return Part("write", more=tuple(files))
 
 
 def is_file(target: str) -> bool:

@@ -5,6 +5,7 @@ agtrace and Codex's own parser know, and also quoting, `bash -lc`, prefixes, pip
 What cannot be decided is `execute`.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -34,6 +35,7 @@ _KEPT_COPIES = 16  # texts kept per length of the input: wrappers and substituti
 _KEPT_TEXT = 16 * 1024 * 1024
 _KEPT_FILES = 100
 _BEFORE = " \t\r\n'\""  # what is before a word
+_STANDS_FOR = re.compile(r"[$`]|\{[./]{0,2}\}")
 _WRAPPED = 4  # words in which a shell is searched: `sudo -u name bash`
 
 
@@ -42,7 +44,8 @@ class ShellFacts(NamedTuple):
 
     `tool_name` is its finer name (`Bash` if it has none). `path` is what a reading or listing command reads, `files`
     all that reading commands name, `pattern` what a search looks for. `writes_file`: a file is changed other than by a
-    patch; `written` holds the targets of redirections. `patch` is the body of an `apply_patch`. `programs` are the
+    patch; `written` are those that the text names: targets of redirections, operands of `rm`, `sed -i` and the like,
+    sources and destinations of `mv`. `patch` is the body of an `apply_patch`. `programs` are the
     programs that it runs, each as (last part of its name, text); both wrappers (`sudo`, `npx`) and what they wrap.
     `script` is the text without an enclosing `bash -lc`.
     """
@@ -161,7 +164,9 @@ class _Judge:
         for pipeline in pipelines:
             if len(pipeline) == 1 and not pipeline[0].writes:
                 part = self.command(pipeline[0], nesting)
-                self.wrote = self.wrote or (part.kind == "write" and part.patch is None)
+                if part.kind == "write" and part.patch is None:
+                    self.wrote = True
+                    self.note(part.more)
                 self.parts.append(part)
             else:
                 self.parts.append(self.pipeline(pipeline, nesting))
@@ -182,19 +187,25 @@ class _Judge:
             for target in command.writes:
                 if is_file(target):
                     writes = True
-                    if len(self.written) < _KEPT_FILES and "$" not in target and "`" not in target:
-                        self.written.append(target)
+                    self.note((target,))
             if part.patch is not None:
                 fed = next((c.script for c in pipeline[:i] if c.script), "")
                 patch = part if part.patch else part._replace(patch=fed)
             elif part.kind == "write":
                 writes = True
+                self.note(part.more)
             if first.kind is None and not (i and takes_pipe(part, command)):
                 first = part
         self.wrote = self.wrote or writes
         if patch is not None:
             return patch
         return WRITES if writes else first
+
+    def note(self, targets: Sequence[str]) -> None:
+        """Keeps the names of written files, but for those that stand for something else (`$x`, `{}`)."""
+        for target in targets:
+            if len(self.written) < _KEPT_FILES and is_file(target) and not _STANDS_FOR.search(target):
+                self.written.append(target)
 
     def command(self, command: Command, nesting: int) -> Part:
         words = command.words
@@ -216,6 +227,7 @@ class _Judge:
 
     def run(self, words: list[str], command: Command, nesting: int) -> Part:
         """Judges one program with its arguments, through its wrappers."""
+        given_more = False  # by `xargs`, whose own words are not all the files, or stand for them (`-I%`)
         for _ in range(MAX_NESTING * 4):
             name = program_name(words[0]) if words else ""
             if not name:
@@ -226,6 +238,7 @@ class _Judge:
             if name in self.functions:
                 return NOTHING  # what it does was judged where it is defined
             if name in WRAPPERS:
+                given_more = given_more or name == "xargs"
                 if name == "command" and len(words) > 1 and words[1] in ("-v", "-V"):
                     return NOTHING
                 words = after_options(name, words)
@@ -245,6 +258,8 @@ class _Judge:
                 told = self.told or was_expanded(script, words, command)
                 return self.script(script, nesting, told, low in TYPES)
             part = judge_program("cat" if low == "type" and self.types else low, words, command)
+            if given_more and part.kind == "write" and part.patch is None:
+                return WRITES
             if not part.inner or nesting >= MAX_NESTING:
                 if command.given is None and command.script is None:
                     return part
@@ -289,7 +304,7 @@ class _Judge:
             best.pattern,
             self.wrote,
             tuple(self.programs.found),
-            tuple(self.written),
+            tuple(dict.fromkeys(self.written)),
             best.patch,
             script,
             self.files() if best.tool == "Read" else (),

@@ -5,9 +5,22 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from agentv_stages.shell import transfers
-from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, bundles, first, has, is_file, operands, value
+from agentv_stages.shell.arguments import (
+    EXECUTE,
+    NOTHING,
+    WRITES,
+    Part,
+    bundles,
+    first,
+    has,
+    is_file,
+    operands,
+    value,
+    writes,
+)
 from agentv_stages.shell.reader import Command
 from agentv_stages.shell.tables import CONTENT, FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, PACK, READ, WRITE
+from agentv_stages.shell.targets import edited_by_script, targets
 
 _MOST_PATHS = 100
 _NO_BUNDLES = frozenset("efFIMmrx")  # options of sed, perl and ruby whose rest is a value: `-Mutf8`, `-rdigest`
@@ -61,7 +74,7 @@ def _nothing(family: str, words: list[str], command: Command) -> Part:
 
 def _writes(family: str, words: list[str], command: Command) -> Part:
     """A script of a project's own may have the same name (`./install`)."""
-    return EXECUTE if "/" in words[0] and words[0][0] != "/" else WRITES
+    return EXECUTE if "/" in words[0] and words[0][0] != "/" else writes(targets(family, words))
 
 
 def _patch(family: str, words: list[str], command: Command) -> Part:
@@ -77,7 +90,7 @@ def _read(family: str, words: list[str], command: Command) -> Part:
     if family != "tr":
         given = operands(family, words)
         if given:
-            return WRITES if family in _ONE_INPUT and is_file(first(given, 1) or "") else _reads(given)
+            return writes(given[1:2]) if family in _ONE_INPUT and is_file(first(given, 1) or "") else _reads(given)
     return _reads(command.reads)
 
 
@@ -104,8 +117,9 @@ def _type(family: str, words: list[str], command: Command) -> Part:
 
 
 def _sort(family: str, words: list[str], command: Command) -> Part:
-    if value(family, words, "-o", "--output") is not None:
-        return WRITES
+    output = value(family, words, "-o", "--output")
+    if output is not None:
+        return writes((output,))
     return _read(family, words, command)
 
 
@@ -113,8 +127,8 @@ def _scripted(own: tuple[str, ...]) -> _Judge:
     """The judge of a filter whose first operand is its script, unless one of the options `own` gives the script."""
 
     def judge(family: str, words: list[str], command: Command) -> Part:
-        given = operands(family, words)[0 if value(family, words, *own) is not None else 1 :]
-        return _reads(given or command.reads)
+        given = [word for word in operands(family, words) if word]  # BSD's `sed -i ''` has an empty one
+        return _reads(given[0 if value(family, words, *own) is not None else 1 :] or command.reads)
 
     return judge
 
@@ -126,16 +140,21 @@ _read_jq = _scripted(("-f", "--from-file"))
 
 def _sed(family: str, words: list[str], command: Command) -> Part:
     if has(words, "-i", "--in-place") or _bundles_i(words):
-        return WRITES
+        return _changes(_read_sed(family, words, command))
     return _read_sed(family, words, command)
 
 
+def _changes(reads: Part) -> Part:
+    """What a command does that writes the files that it reads."""
+    return writes(() if reads.path is None else (reads.path, *reads.more))
+
+
 def _yq(family: str, words: list[str], command: Command) -> Part:
-    if has(words, "-i", "--inplace", "--in-place"):
-        return WRITES
+    in_place = has(words, "-i", "--inplace", "--in-place")
     if first(words, 1) in ("e", "ea", "eval", "eval-all"):
         words = words[1:]
-    return _read_jq(family, words, command)
+    reads = _read_jq(family, words, command)
+    return _changes(reads) if in_place else reads
 
 
 def _awk(family: str, words: list[str], command: Command) -> Part:
@@ -178,15 +197,16 @@ def _pack(family: str, words: list[str], command: Command) -> Part:
 
 
 def _in_place(family: str, words: list[str], command: Command) -> Part:
-    return WRITES if _bundles_i(words) else EXECUTE
+    return writes(edited_by_script(words)) if _bundles_i(words) else EXECUTE
 
 
 def _tee(family: str, words: list[str], command: Command) -> Part:
-    return WRITES if any(is_file(word) for word in operands(family, words)) else NOTHING
+    files = [word for word in operands(family, words) if is_file(word)]
+    return writes(files) if files else NOTHING
 
 
 def _tee_object(family: str, words: list[str], command: Command) -> Part:
-    return NOTHING if any(word.lower() == "-variable" for word in words) else WRITES
+    return NOTHING if any(word.lower() == "-variable" for word in words) else writes(targets(family, words))
 
 
 def _web(family: str, words: list[str], command: Command) -> Part:
@@ -194,7 +214,8 @@ def _web(family: str, words: list[str], command: Command) -> Part:
 
 
 def _dd(family: str, words: list[str], command: Command) -> Part:
-    return WRITES if any(word.startswith("of=") and is_file(word[3:]) for word in words) else EXECUTE
+    files = [word[3:] for word in words if word.startswith("of=") and is_file(word[3:])]
+    return writes(files) if files else EXECUTE
 
 
 def _grep(family: str, words: list[str], command: Command) -> Part:
@@ -243,7 +264,8 @@ def _find(family: str, words: list[str], command: Command) -> Part:
         if word in ("-delete", "-fprint", "-fprintf", "-fls"):
             return WRITES
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
-            inner = tuple(words[i + 1 :])
+            end = next((at for at in range(i + 1, len(words)) if words[at] in (";", "+")), len(words))
+            inner = tuple(words[i + 1 : end])
             break
         if pattern is None and word in FIND_NAMES:
             pattern = first(words, i + 1)

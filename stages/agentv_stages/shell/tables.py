@@ -125,6 +125,15 @@ VALUES = {
         "-exclude -stream -erroraction -ea -algorithm -name"
     ),
     "tr": frozenset[str](),
+    "git-restore": words("-s --source"),
+    "cp": words("-t -S --target-directory --suffix"),
+    "mv": words("-t -S --target-directory --suffix"),
+    "ln": words("-t -S --target-directory --suffix"),
+    "install": words("-t -S -m -o -g --target-directory --suffix --mode --owner --group"),
+    "mkdir": words("-m --mode"),
+    "touch": words("-d -t -r -A --date --reference --time"),
+    "truncate": words("-s -r --size --reference"),
+    "shred": words("-n -s --iterations --size --random-source"),
 }
 """Options that take the next word as their value, per program."""
 

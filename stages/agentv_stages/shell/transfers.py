@@ -1,7 +1,8 @@
 """Judges programs that fetch, pack, unpack or apply files: the words of a simple command in, write or execute out."""
 
-from agentv_stages.shell.arguments import EXECUTE, WRITES, Part, bundles, first, is_file
+from agentv_stages.shell.arguments import EXECUTE, WRITES, Part, bundles, first, is_file, operands, writes
 from agentv_stages.shell.reader import Command
+from agentv_stages.shell.targets import targets
 
 GIT_WRITES = {
     "apply": frozenset(("--check", "--stat", "--numstat", "--summary", "--cached")),
@@ -28,13 +29,17 @@ def dry(family: str, words: list[str], command: Command) -> Part:
 def curl(family: str, words: list[str], command: Command) -> Part:
     for i, word in enumerate(words[1:], 1):
         after = first(words, i + 1) or ""
-        if word in ("--remote-name", "--remote-name-all") or (word == "--output" and is_file(after)):
+        if word in ("--remote-name", "--remote-name-all"):
             return WRITES
+        if word == "--output" and is_file(after):
+            return writes((after,))
         if word.startswith("--") or not word.startswith("-"):
             continue
         for at, letter in enumerate(word[1:], 2):
-            if letter == "O" or (letter == "o" and is_file(word[at:] or after)):
+            if letter == "O":
                 return WRITES
+            if letter == "o" and is_file(word[at:] or after):
+                return writes((word[at:] or after,))
             if letter in "oXHduAebcFTmxwrKEUCQtPyYz":
                 break  # what follows is its value
     return EXECUTE
@@ -47,7 +52,8 @@ def wget(family: str, words: list[str], command: Command) -> Part:
             return EXECUTE
         name, _, target = word.partition("=" if word.startswith("--") else "O")
         if name == "--output-document" or (word.startswith("-") and name != word and not name.startswith("--")):
-            return WRITES if is_file(target or first(words, i + 1) or "") else EXECUTE
+            target = target or first(words, i + 1) or ""
+            return writes((target,)) if is_file(target) else EXECUTE
     return WRITES if len(words) > 1 else EXECUTE
 
 
@@ -78,7 +84,7 @@ def git(words: list[str]) -> Part:
     """`words` begin with the sub-command."""
     name, options = first(words), words[1:]
     if name == "checkout":
-        return WRITES if _checks_out_files(options) else EXECUTE
+        return writes(_after_dashes(options)) if _checks_out_files(options) else EXECUTE
     only_looks = GIT_WRITES.get(name or "")
     if only_looks is None:
         return EXECUTE
@@ -87,7 +93,15 @@ def git(words: list[str]) -> Part:
     if name == "clean":
         flags = "".join([word for word in options if bundles(word, "f") or word == "--force"])
         return WRITES if "f" in flags and "n" not in flags else EXECUTE
+    if name in ("rm", "mv"):
+        return writes(targets(name, words))
+    if name == "restore":
+        return writes(_after_dashes(options) or operands("git-restore", words))
     return WRITES
+
+
+def _after_dashes(options: list[str]) -> list[str]:
+    return options[options.index("--") + 1 :] if "--" in options else []
 
 
 def _checks_out_files(options: list[str]) -> bool:

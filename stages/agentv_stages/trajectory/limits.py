@@ -24,6 +24,8 @@ FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
 QUOTES = re.compile(r"[\"'\\]")
 FIND_RUNS = re.compile(r"\s-(?:exec|execdir|ok|okdir)\s+")
+TAKES_FOLDERS = frozenset(("rm", "rmdir", "mv", "trash", "git", "remove-item", "ri", "move-item", "mi"))
+"""Programs that delete or move a folder with all that is in it."""
 FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Delete", "LS"))
 
 
@@ -96,7 +98,10 @@ class CallForm:
             )
             return host == domain or host.endswith("." + domain)
         if call.tool in FILE_TOOLS or call.files:
-            paths = (*call.files, string_member(value, "file_path", "path", "filePath", "notebook_path"))
+            paths = [*call.files, string_member(value, "file_path", "path", "filePath", "notebook_path")]
+            if call.command is not None and call.kind == "write":
+                if not TAKES_FOLDERS.isdisjoint(name for name, _ in classify_shell(call.command).programs):
+                    paths += [f"{path}/\0" for path in call.files]  # whatever a folder holds, is gone as well
             test = path_test(inner)
             return any(path and test(path) for path in paths)
         test = text_test(inner)
