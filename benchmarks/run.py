@@ -178,6 +178,7 @@ def _folder(bench: Bench, root: Path, what: str, name: str) -> None:
         [
             *([other] if other else []),
             ours,
+            programs.stats_again(root, bench.scratch / "cache"),
             programs.import_sessions(root, bench.scratch / "import", "--out"),
             programs.import_sessions(root, bench.scratch / "dataset", "--parquet"),
             programs.count_folder(root),

@@ -61,6 +61,12 @@ def stats(root: Path) -> Program:
     return Program("ours: stats --by day", command)
 
 
+def stats_again(root: Path, cache: Path) -> Program:
+    """As `stats`, with the figures that the run before kept in the folder `cache`."""
+    command = [*stats(root).command, "--cache"]
+    return Program("ours: stats --cache, again", command, environment={"XDG_CACHE_HOME": str(cache)})
+
+
 def import_sessions(root: Path, out: Path, option: str) -> Program:
     """The command with one output: `--out` (transcripts) or `--parquet`."""
     command = [_ours(), "import", str(root), option, str(out), "--quiet"]

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
+from itertools import chain
 from multiprocessing import current_process
+from typing import TYPE_CHECKING
 
 from agentv_stages.merge import Summary
 from agentv_stream.bulk.engine import Crew
@@ -12,6 +14,9 @@ from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.relay import fits, relay
 from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
 from agentv_stream.bulk.worker import do_task, read_report
+
+if TYPE_CHECKING:
+    from agentv_stream.bulk.kept_figures import KeptFigures  # SQLite: 5 ms that only a cache needs
 
 DIED = "the worker that read it died (out of memory?)"
 Watch = Callable[[Report, Task], None]
@@ -33,21 +38,28 @@ def do_all(
     outcome: Outcome,
     on_report: Watch | None,
     claimed: Iterable[str] = (),
+    kept: "KeptFigures | None" = None,
 ) -> None:
-    """Runs all units through the workers; counts and merges the outcomes.
+    """Runs all units through the workers, but for those that are `kept`; counts and merges the outcomes.
 
     Units that are `claimed`, or turn out to belong to another one's session, are `parts` and do not count.
     """
     taken = set(claimed)
     separate: dict[str, Summary] = {}
-    for report, task in _reports(crew, work, units):
+    known, waiting = ([], units) if kept is None else kept.take(units)
+    for report, task in chain(known, _reports(crew, work, waiting)):
         for done in report.done:
             outcome.take(done)
             taken |= done.parts
         if report.summary is not None:
             outcome.summary.merge(report.summary)
         for one in report.separate:
-            separate[one.name] = one.summary
+            if one.certain:
+                outcome.summary.merge(one.summary)
+            else:
+                separate[one.name] = one.summary
+        if kept is not None:
+            kept.note(report)
         if on_report is not None:
             on_report(report, task)
     for unit in units:  # a copy of this unit belongs to another session

@@ -22,15 +22,16 @@ class Failure(msgspec.Struct):
 class Outcome:
     """The outcome of a bulk run. Counts are of sessions.
 
-    `found` were found, `done` read, `skipped` done by an earlier run. `parts` are files that are part of another file's
-    session, `others` files found in folders that are no session, `failures` those that could not be read. `bytes` is
-    the size of the files as stored, `records` and `faults` are sums, `seconds` is the duration. `summary` has the
-    figures by group, `outputs` the places by kind. `waiting` is what a dry run would read. `notes` are messages for
-    people.
+    `found` were found, `done` read (`cached` of them by an earlier run), `skipped` done by one. `parts` are files that
+    are part of another file's session, `others` files found in folders that are no session, `failures` those that could
+    not be read. `bytes` is the size of the files as stored, `records` and `faults` are sums, `seconds` is the duration.
+    `summary` has the figures by group, `outputs` the places by kind. `waiting` is what a dry run would read. `notes`
+    are messages for people.
     """
 
     found: int = 0
     done: int = 0
+    cached: int = 0
     skipped: int = 0
     parts: list[str] = field(default_factory=list[str])
     failures: list[Failure] = field(default_factory=list[Failure])

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from agentv_stages.merge import DIMENSIONS, By
 from agentv_stages.payload import told_path
@@ -182,6 +183,7 @@ def summarize_groups(
     subagents: bool = True,
     prices: bool = False,
     sequences: bool = False,
+    cache: bool = False,
     roots: Sequence[str] = (),
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
@@ -190,6 +192,8 @@ def summarize_groups(
 
     `by`: a single group `all`, or one per provider, project (working folder), model (the last one) or day (UTC, of the
     first event); with `tool` the figures' `tools` distinguish them. `sequences` keeps each session's tools in order.
+    `cache` keeps the figures of each session between runs, and reads only what is new or changed (`cached` counts the
+    others); with `sequences` everything is read.
     The other arguments are as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any
     order; msgspec writes and reads them as JSON.
 
@@ -201,13 +205,23 @@ def summarize_groups(
         raise UsageError(f"by={by!r}: expected one of {', '.join(DIMENSIONS)}")
     trouble: Trouble = []
     units = find_units(listed(sources), provider, roots, trouble)
+    kept = None
     work = Work(results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices)
+    if cache and not sequences:
+        from agentv_stream.bulk.kept_figures import KeptFigures, cache_file
+
+        work = replace(work, apart=True)
+        kept = KeptFigures(cache_file(), work)
     outcome = Outcome(found=len(units), failures=failures_of(trouble))
     _note_copies(units, outcome)
     if on_found is not None:
         on_found(len(units), sum(unit.size for unit in units))
     with open_engine(enough(engine, units, work), workers) as crew:
-        do_all(crew, work, units, outcome, on_report)
+        do_all(crew, work, units, outcome, on_report, kept=kept)
+    if kept is not None:
+        kept.save()
+        outcome.cached = kept.held
+        outcome.notes += [kept.trouble] if kept.trouble is not None else []
     outcome.seconds = time.monotonic() - begun
     return outcome
 

@@ -54,9 +54,9 @@ class Unit(Struct, frozen=True):
 class Work(Struct, frozen=True):
     """What to make of every unit. Places are folders or URLs; None: not wanted.
 
-    `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a merged
-    summary by that group. `text_chars` is how much of a text the data set keeps. `run` identifies one run of the
-    program.
+    `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a summary by
+    that group: one of all sessions, or with `apart` one of each. `text_chars` is how much of a text the data set keeps.
+    `run` identifies one run of the program.
     """
 
     run: str = ""
@@ -66,6 +66,7 @@ class Work(Struct, frozen=True):
     state: str | None = None
     results: bool = True
     by: By | None = None
+    apart: bool = False
     sequences: bool = False
     provider: str | None = None
     target: str | None = None
@@ -155,10 +156,11 @@ class Done(Finished, kw_only=True):
 
 
 class Separate(Struct):
-    """The summary of one session, not merged yet: it may turn out to be part of another session."""
+    """The summary of one session, not merged yet: unless `certain`, it may turn out to be part of another session."""
 
     name: str
     summary: Summary
+    certain: bool = False
 
 
 class Report(Struct, kw_only=True):

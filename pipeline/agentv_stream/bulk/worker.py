@@ -236,8 +236,9 @@ class Session:
             summary = summary_of(
                 observer, len(left), unit.name, unit.position, work.by, sequences=work.sequences, estimated_usd=estimate
             )
-            if may_be_companions(reader.provider):
-                worker.report.separate.append(Separate(unit.name, summary))
+            certain = not may_be_companions(reader.provider)
+            if work.apart or not certain:
+                worker.report.separate.append(Separate(unit.name, summary, certain))
             elif worker.report.summary is None:
                 worker.report.summary = summary
             else:

@@ -70,6 +70,9 @@ def show_figures(
         return error.exit_code
     except KeyboardInterrupt as error:
         return ended_by(error)
+    if not quiet:
+        for note in outcome.notes:
+            say(note)
     tell_failures(outcome)
     if not outcome.done and not outcome.failures:
         say(f"no session was found in {', '.join(sources)}")
@@ -99,6 +102,7 @@ def stats_json(outcome: Outcome, by: By) -> dict[str, Any]:
         "sources": outcome.found,
         "failures": outcome.failures,
         "others": len(outcome.others),
+        "cached": outcome.cached,
         "seconds": round(outcome.seconds, 3),
         "groups": groups,
         "total": total,

@@ -21,9 +21,12 @@ def stats(
     workers: Workers = None,
     subagents: Subagents = True,
     prices: Prices = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Keep each session's figures; read only what is new or changed.")
+    ] = False,
     quiet: QuietBulk = False,
 ) -> None:
-    """Read sessions and add up their figures; nothing else is written."""
+    """Read sessions and add up their figures; without --cache, nothing else is written."""
     from agentv_stream.cli.figures import show_figures
 
     raise typer.Exit(
@@ -39,6 +42,7 @@ def stats(
                 "workers": workers,
                 "subagents": subagents,
                 "prices": prices,
+                "cache": cache,
             },
         )
     )

@@ -1,0 +1,182 @@
+"""`stats --cache`: the same figures as without, whatever happened to the logs between two runs."""
+
+import gzip
+import json
+import os
+import random
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from agentv_stages.merge import DIMENSIONS, By
+from agentv_stream import summarize_groups
+from agentv_stream.bulk import kept_figures
+from agentv_stream.bulk.outcome import Outcome
+from agentv_stream.cli import build
+from support.made_sessions import claude_session, make_folder
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+@pytest.fixture(autouse=True)
+def kept_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file that was just written is kept, too."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(kept_figures, "AT_REST_NS", -(10**12))
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    make_folder(tmp_path / "logs")
+    return tmp_path / "logs"
+
+
+def figures(folder: Path, cache: bool = True, **options: Any) -> Outcome:
+    return summarize_groups([folder], engine="serial", cache=cache, **options)
+
+
+def equal(one: Outcome, other: Outcome) -> bool:
+    named = ("found", "done", "parts", "others", "bytes", "records", "faults", "summary")
+    failures = [[(f.source, f.kind) for f in outcome.failures] for outcome in (one, other)]
+    return failures[0] == failures[1] and all(getattr(one, name) == getattr(other, name) for name in named)
+
+
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "agentv-stream" / "figures.db"
+
+
+@pytest.mark.parametrize("by", DIMENSIONS)
+@pytest.mark.parametrize("subagents", [True, False])
+def test_figures_of_every_agent_are_the_same_again(tmp_path: Path, by: By, subagents: bool) -> None:
+    shutil.copytree(FIXTURES, tmp_path / "logs")
+    runs = [figures(tmp_path / "logs", by=by, subagents=subagents) for _ in range(2)]
+    plain = figures(tmp_path / "logs", False, by=by, subagents=subagents)
+    assert equal(runs[0], plain) and equal(runs[1], plain)
+    assert runs[0].cached == plain.cached == 0
+    assert runs[1].cached > plain.done * 0.7  # not those in databases, or of which other files say something
+
+
+def test_whatever_happens_between_two_runs(tmp_path: Path) -> None:
+    """Logs grow, come, go, are replaced, get and lose sub-agents' files; times are set back."""
+    chance = random.Random(7)
+    folder, more = tmp_path / "logs", tmp_path / "more"
+    make_folder(folder)
+    spare = make_folder(more)
+    held = 0
+    for step in range(40):
+        log = chance.choice(sorted(folder.rglob("*.jsonl")))
+        before = log.stat()
+        match chance.randrange(6):
+            case 0:
+                with log.open("ab") as file:
+                    file.write(chance.choice(spare).read_bytes()[:-1].rpartition(b"\n")[2] + b"\n")
+            case 1:
+                shutil.copy(chance.choice(spare), log.with_name(f"new{step}.jsonl"))
+            case 2 if len(list(folder.rglob("*.jsonl"))) > 3:
+                log.unlink()
+            case 3:
+                log.write_bytes(log.read_bytes().replace(b'"Bash"', b'"Read"').replace(b"Edit", b"Grep"))
+                os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+            case 4:
+                beside = log.with_suffix("") / "subagents" / f"agent-a{step}.jsonl"
+                beside.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(chance.choice(spare), beside)
+            case _:
+                log.rename(log.with_name(f"moved{step}.jsonl"))
+        kept = figures(folder, by="day")
+        held += kept.cached
+        assert equal(kept, figures(folder, False, by="day")), step
+    assert held > 40
+
+
+def test_a_file_with_the_same_size_and_time_is_not_taken_for_the_same(logs: Path) -> None:
+    assert figures(logs).cached == 0
+    path = next(path for path in sorted(logs.rglob("*.jsonl")) if b'"Bash"' in path.read_bytes())
+    before = path.stat()
+    path.write_bytes(path.read_bytes().replace(b'"Bash"', b'"Read"'))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    again = figures(logs)
+    assert 0 < again.cached < again.done
+    assert equal(again, figures(logs, False))
+
+
+def test_what_has_just_changed_is_not_kept(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second change within the clock's resolution would not be seen."""
+    monkeypatch.setattr(kept_figures, "AT_REST_NS", 2_000_000_000)
+    assert [figures(logs).cached for _ in range(2)] == [0, 0]
+
+
+def test_each_set_of_options_has_its_own(logs: Path) -> None:
+    figures(logs, by="day")
+    assert figures(logs, by="model").cached == 0
+    assert figures(logs, by="day", subagents=False).cached == 0
+    assert figures(logs, by="day", provider="claude").cached == 0
+    assert figures(logs, by="day").cached > 0
+    assert figures(logs, by="day", sequences=True).cached == 0
+
+
+def test_another_release_reads_everything(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures(logs)
+    monkeypatch.setattr(kept_figures, "running_version", lambda: "0.0.1")
+    assert figures(logs).cached == 0
+
+
+def test_damaged_and_unreadable_logs_are_told_each_time(logs: Path) -> None:
+    packed = gzip.compress(claude_session(9, 3))
+    (logs / "torn.jsonl.gz").write_bytes(packed[:-20])
+    (logs / "bad.jsonl").write_bytes(b"not a log\n")
+    for _ in range(2):
+        kept = figures(logs)
+        assert [failure.kind for failure in kept.failures] == ["DamagedArchive"]
+        assert len(kept.others) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 1000, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_damaged_cache_begins_anew(logs: Path, tmp_path: Path, content: bytes) -> None:
+    database(tmp_path).parent.mkdir(parents=True)
+    database(tmp_path).write_bytes(content)
+    assert [figures(logs).cached > 0 for _ in range(2)] == [False, True]
+
+
+def test_entries_of_another_shape_are_read_again(logs: Path, tmp_path: Path) -> None:
+    figures(logs)
+    with sqlite3.connect(database(tmp_path)) as file:
+        file.execute("UPDATE figures SET entry = X'93'")
+    again = figures(logs)
+    assert again.cached == 0 and equal(again, figures(logs, False))
+    assert figures(logs).cached > 0
+
+
+def test_a_cache_that_cannot_be_used_is_told_and_costs_nothing_else(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_bytes(b"")
+    told = CliRunner().invoke(build(["stats"]), ["stats", str(logs), "--cache", "--json", "-"])
+    assert told.exit_code == 0
+    assert json.loads(told.stdout)["total"]["sessions"] == figures(logs, False).done
+    assert told.stderr.splitlines() == [
+        f"agentv-stream: cannot use the cache {database(tmp_path)}: Not a directory",
+    ]
+
+
+def test_it_is_private_and_forgets_what_nobody_asks_for(logs: Path, tmp_path: Path) -> None:
+    figures(logs)
+    assert database(tmp_path).stat().st_mode & 0o777 == 0o600
+    with sqlite3.connect(database(tmp_path)) as file:
+        file.execute("UPDATE figures SET day = day - 80")
+    (first, *_) = sorted(logs.rglob("*.jsonl"))
+    first.unlink()
+    figures(logs)
+    with sqlite3.connect(database(tmp_path)) as file:
+        file.execute("UPDATE figures SET day = day - 11")
+        count = file.execute("SELECT count(*) FROM figures").fetchone()[0]
+    figures(logs)
+    with sqlite3.connect(database(tmp_path)) as file:
+        assert file.execute("SELECT count(*) FROM figures").fetchone()[0] == count - 1
+
+
+def test_without_the_option_nothing_is_written(logs: Path, tmp_path: Path) -> None:
+    CliRunner().invoke(build(["stats"]), ["stats", str(logs), "--engine", "serial"])
+    assert not (tmp_path / "cache").exists()
