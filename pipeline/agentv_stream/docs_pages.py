@@ -85,7 +85,7 @@ VARIABLES = """\
 | variable | for |
 |---|---|
 | `AGENTV_STREAM_STATE` | the folder of the [cursors](cursors.md), where `--state` is not given |
-| `XDG_STATE_HOME`, `XDG_CACHE_HOME` | for cursors (`~/.local/state`) and the list of sessions (`~/.cache`) |
+| `XDG_STATE_HOME`, `XDG_CACHE_HOME` | for cursors (`~/.local/state`); for what is kept of sessions (`~/.cache`) |
 | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`… | [where each agent keeps its sessions](discovery.md#where-it-looks) |
 | `TERM` | `dumb`: no live line unless `--live` asks for it |
 | any | `${{ NAME }}` in a [targets file](targets.md#targets) |
