@@ -110,6 +110,19 @@ def test_what_has_just_changed_is_not_kept(logs: Path, monkeypatch: pytest.Monke
     assert [figures(logs).cached for _ in range(2)] == [0, 0]
 
 
+def test_what_grows_while_it_is_read_is_not_kept(logs: Path) -> None:
+    log = max(logs.rglob("*.jsonl"))
+
+    def grow(*_: object) -> None:
+        with log.open("ab") as file:
+            file.write(claude_session(1, 2))
+
+    first = figures(logs, on_report=grow)
+    again = figures(logs)
+    assert again.cached == first.done - 1
+    assert equal(again, figures(logs, False))
+
+
 def test_each_set_of_options_has_its_own(logs: Path) -> None:
     figures(logs, by="day")
     assert figures(logs, by="model").cached == 0

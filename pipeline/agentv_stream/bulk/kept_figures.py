@@ -119,13 +119,17 @@ class KeptFigures:
                 database.execute("DELETE FROM figures WHERE day < ?", (self._day - UNUSED_DAYS,))
 
     def _new(self) -> Iterator[tuple[str, Entry]]:
-        """What was read from files that did not change since before the run."""
+        """What was read from files that did not change since before the run, by their times and as they were found:
+        another machine's clock may be late."""
         latest = self._begun_ns - AT_REST_NS
         for done, summary in self._read:
-            files = [state for path in (done.unit.source, *(s.path for s in done.companions)) for state in _state(path)]
-            whole = len(files) == 1 + len(done.companions)
-            if whole and all(max(state.mtime_ns, state.ctime_ns) < latest for state in files):
-                if done.provider in NAMES and get_provider(done.provider).context is plain_context:
+            if done.provider not in NAMES or get_provider(done.provider).context is not plain_context:
+                continue
+            found = [(done.unit.source, done.unit.size, done.unit.mtime_ns)]
+            found += [(seen.path, seen.size, seen.mtime_ns) for seen in done.companions]
+            files = [state for path, _, _ in found for state in _state(path)]
+            if [(state.path, state.size, state.mtime_ns) for state in files] == found:
+                if all(max(state.mtime_ns, state.ctime_ns) < latest for state in files):
                     yield done.unit.name, Entry(files, done.left_out, done.provider, summary)
 
     def _entries(self, units: Sequence[Unit]) -> dict[str, Entry]:
