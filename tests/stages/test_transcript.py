@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.sinks.transcript import GAP, LONGEST_REASON, Identity, TranscriptRows, patch, totals_members
@@ -70,6 +71,23 @@ def test_outcomes_are_agentvs_statuses_and_ours_beside_them(outcome: Any, status
     assert seen["tool_calls"][0]["status"] == status
     facts = seen["metadata"]["agentv_stream"]["calls"]["t\n\x1b"]
     assert facts["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "told"),
+    [
+        ("rm a", ("a",), ["a"]),
+        ("ls", (), None),
+        (None, ("a",), None),
+        (None, ("a", "b"), ["a", "b"]),
+    ],
+)
+def test_files_stand_beside_a_call_whose_input_has_no_key_for_them(
+    command: str | None, files: tuple[str, ...], told: list[str] | None
+) -> None:
+    paired = PairedCall(replace(call(0, "t"), command=command, files=files), result(1, "t"))
+    (facts,) = row(message(calls=[paired]))["metadata"]["agentv_stream"]["calls"].values()
+    assert facts.get("files") == told
 
 
 def test_an_open_call_is_unknown() -> None:

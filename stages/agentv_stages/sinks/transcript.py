@@ -239,7 +239,7 @@ def _call(paired: PairedCall, name: str, parts: list[Any]) -> bytes:
             facts += b',"exit_code":%d' % result.exit_code
     if call.server is not None:
         facts += b',"server":%b' % _name(call.server)
-    if len(call.files) > 1:
+    if len(call.files) > 1 or (call.files and call.command is not None):  # else the input has a key for it
         facts += b',"files":%b' % _encode(call.files)
     return facts + b"}"
 
