@@ -22,7 +22,7 @@ from agentv_stream.errors import SourceError
 from agentv_stream.files import CHUNK_BYTES, check_readable, compression, read_pieces
 
 PIPE_BYTES = 1024 * 1024
-READ_BYTES = 1024 * 1024  # of a file at a time: each read is a round trip to a thread
+READ_BYTES = 512 * 1024  # of a file at a time: each read is a round trip to a thread
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, Linux
 
 
