@@ -4,6 +4,8 @@ from array import array
 
 from msgspec import Struct, convert
 
+from agentv_stages.slices import Slices
+
 MOST_NAMES = 65_535  # what two bytes can distinguish; further tools share one name
 OTHER = ("(other)", "other")
 
@@ -34,15 +36,17 @@ class CallSequence:
             code = self._names.setdefault(key, len(self._names))
         self._codes.append(code)
 
-    def tools(self) -> list[str]:
+    def tools(self) -> Slices:
         """The canonical names."""
-        names = [tool for tool, _ in self._names]
-        return [names[code] for code in self._codes]
+        return self._slices([tool for tool, _ in self._names])
 
-    def kinds(self) -> list[str]:
+    def kinds(self) -> Slices:
         """The kinds, one for each tool."""
-        names = [kind for _, kind in self._names]
-        return [names[code] for code in self._codes]
+        return self._slices([kind for _, kind in self._names])
+
+    def _slices(self, names: list[str]) -> Slices:
+        codes = self._codes
+        return Slices(len(codes), lambda begin, end: [names[code] for code in codes[begin:end]])
 
     def snapshot(self) -> SequenceState:
         return SequenceState(list(self._names), self._codes.tobytes())

@@ -274,7 +274,7 @@ def summary_of(
     out = Summary({group_of(observer, by): figures_of(observer, open_calls, estimated_usd)})
     tools = observer.stats.sequence
     if sequences and len(tools):
-        out.sequences.append(Sequence(source, position, tuple(tools.tools())))
+        out.sequences.append(Sequence(source, position, tuple(tools.tools().whole())))
         out.truncated = "tool_sequence" in observer.stats.figures.truncated
     return out
 

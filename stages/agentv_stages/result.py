@@ -5,12 +5,13 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Status
 from agentv_stages.facts import Facts, FactsObserver
 from agentv_stages.provider import Dialect, Provider
+from agentv_stages.slices import SIZE, Slices, is_map_of_slices
 from agentv_stages.stats import Stats
 from agentv_stages.times import iso
 from agentv_stages.tokens import tokens_json
@@ -21,7 +22,6 @@ MOST_INDENTED = 256 * 1024
 MOST_NAMES = 1_000  # of unknown and of ignored records
 LONGEST_NAME = 500
 OTHER = "(other)"
-SLICE = 1024  # entries of a long list or map that are written at a time
 Members: TypeAlias = Iterable[tuple[str, Any]]
 
 
@@ -110,7 +110,7 @@ class Result(Struct):
     def json_pieces(self, summary: Members | None = None) -> Iterator[bytes]:
         """As `to_json`, piece by piece: that of a long session is megabytes, and three times as many if indented.
 
-        `summary` replaces the members of `tool_use_summary`; `Stats.members` makes them lazily.
+        `summary` replaces the members of `tool_use_summary`: those of `Stats.members`, or the same `settled`.
         """
         pieces = self._pieces(self.tool_use_summary.items() if summary is None else summary)
         short: list[bytes] = []
@@ -149,9 +149,20 @@ def _members(values: Members) -> Iterator[bytes]:
     yield b"}"
 
 
+def settled(members: Members) -> list[tuple[str, Any]]:
+    """Members that do not change any more, to be written while the figures go on: `Slices` remain, the rest is JSON."""
+    return [
+        (name, value if isinstance(value, Slices) or is_map_of_slices(value) else Raw(msgspec.json.encode(value)))
+        for name, value in members
+    ]
+
+
 def _member(before: bytes, name: str, value: Any) -> Iterator[bytes]:
     """A member as JSON; a long list or map in slices."""
     yield before + msgspec.json.encode(name) + b":"
+    if is_map_of_slices(value):
+        yield from _members(value.items())
+        return
     parts = _slices(value)
     first = msgspec.json.encode(next(parts))
     end = first[-1:]
@@ -163,14 +174,15 @@ def _member(before: bytes, name: str, value: Any) -> Iterator[bytes]:
 
 def _slices(value: Any) -> Iterator[Any]:
     """A long list or map in parts of the same type, everything else whole."""
-    if isinstance(value, list) and len(value) > SLICE:  # pyright: ignore[reportUnknownArgumentType] - anything JSON can hold
+    if isinstance(value, Slices):
+        yield from value
+    elif isinstance(value, list) and len(value) > SIZE:  # pyright: ignore[reportUnknownArgumentType] - anything JSON can hold
         items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] - as above
-        for at in range(0, len(items), SLICE):
-            yield items[at : at + SLICE]
-    elif isinstance(value, dict) and len(value) > SLICE:  # pyright: ignore[reportUnknownArgumentType] - as above
+        yield from Slices(len(items), lambda begin, end: items[begin:end])
+    elif isinstance(value, dict) and len(value) > SIZE:  # pyright: ignore[reportUnknownArgumentType] - as above
         pairs: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType] - as above
         members = iter(pairs.items())
-        while part := dict(islice(members, SLICE)):
+        while part := dict(islice(members, SIZE)):
             yield part
     else:
         yield value

@@ -8,7 +8,7 @@ exact.
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from msgspec import convert, to_builtins
+from msgspec import convert
 
 from agentv_stages.batch import Batch
 from agentv_stages.call_sequence import CallSequence, SequenceState
@@ -16,6 +16,7 @@ from agentv_stages.event import MAIN, AssistantText, Reasoning, Source, ToolCall
 from agentv_stages.figures import Cell, Run, Statistics, StreamSums
 from agentv_stages.payload import told_path
 from agentv_stages.shell import run_commands
+from agentv_stages.slices import whole
 from agentv_stages.tool_use_summary import members
 from agentv_stages.turns import AnswersBeside, Turns
 
@@ -197,8 +198,8 @@ class Stats:
 
         Without `lists`, whatever grows with the session is left out: sequences, watched commands, figures by stream.
         """
-        return {name: to_builtins(value) for name, value in self.members(lists)}
+        return {name: whole(value) for name, value in self.members(lists)}
 
     def members(self, lists: bool = True) -> Iterator[tuple[str, Any]]:
-        """As `summary`, but lazily, member by member, as values that msgspec can encode."""
+        """As `summary`, but lazily, member by member, long lists as `Slices`."""
         return members(self.figures, self.sequence, self._turns.count, lists)

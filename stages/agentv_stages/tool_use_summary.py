@@ -1,18 +1,21 @@
 """`tool_use_summary`, the public form of the figures of tool use, with the keys of docs/metrics.md."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from msgspec import to_builtins
 
 from agentv_stages.call_sequence import CallSequence
 from agentv_stages.event import MAIN
-from agentv_stages.figures import OUTCOMES, Statistics, StreamSums
+from agentv_stages.figures import OUTCOMES, Run, Statistics, StreamSums
+from agentv_stages.slices import Slices
 
 SCHEMA = "agentv_stream.tool_use_summary.v1"
 KINDS = ("read", "write", "execute", "search", "plan", "ask", "other")
 
 
 def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool = True) -> Iterator[tuple[str, Any]]:
-    """The members, made lazily one by one; open calls count as `unpaired`.
+    """The members, made lazily one by one, long lists as `Slices`; open calls count as `unpaired`.
 
     Without `lists`, whatever grows with the session is left out: sequences, watched commands, figures by stream.
     """
@@ -37,10 +40,9 @@ def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool
     yield "total_tool_calls", total
     yield "first_edit_turn", figures.first_edit_turn
     if lists:
-        bobbin = figures.watched.get("bobbin", [])
         yield "tool_sequence", sequence.tools()
-        yield "bobbin_commands", [{"command": run.command, "turn": run.turn} for run in bobbin]
-        yield "watched_commands", figures.watched
+        yield "bobbin_commands", _slices(figures.watched.get("bobbin", []), _without_stream)
+        yield "watched_commands", {name: _slices(runs, to_builtins) for name, runs in figures.watched.items()}
         yield "kind_sequence", sequence.kinds()
     yield "first_successful_edit_turn", figures.first_successful_edit_turn
     yield "first_edit_tool_index", figures.first_edit_tool_index
@@ -58,3 +60,11 @@ def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool
     yield "first_edit_turn_lines", figures.first_edit_turn_lines
     for name in sorted(figures.truncated):
         yield f"{name}_truncated", True
+
+
+def _without_stream(run: Run) -> dict[str, Any]:
+    return {"command": run.command, "turn": run.turn}
+
+
+def _slices(runs: list[Run], shown: Callable[[Run], Any]) -> Slices:
+    return Slices(len(runs), lambda begin, end: [shown(run) for run in runs[begin:end]])

@@ -11,8 +11,8 @@ def test_it_gives_back_what_was_added_in_order() -> None:
     sequence = CallSequence()
     for tool, kind in (("Read", "read"), ("Bash", "execute"), ("Read", "read"), ("Bash", "read")):
         sequence.add(tool, kind)
-    assert sequence.tools() == ["Read", "Bash", "Read", "Bash"]
-    assert sequence.kinds() == ["read", "execute", "read", "read"]
+    assert sequence.tools().whole() == ["Read", "Bash", "Read", "Bash"]
+    assert sequence.kinds().whole() == ["read", "execute", "read", "read"]
     assert len(sequence) == 4
 
 
@@ -24,7 +24,7 @@ def test_a_snapshot_goes_on_as_the_original() -> None:
     for sequence in (first, second):
         sequence.add("Grep", "search")
         sequence.add("Edit", "write")
-    assert second.tools() == first.tools() == ["Edit", "Grep", "Edit"]
+    assert second.tools().whole() == first.tools().whole() == ["Edit", "Grep", "Edit"]
 
 
 def test_more_names_than_two_bytes_tell_apart_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,4 +32,4 @@ def test_more_names_than_two_bytes_tell_apart_share_one(monkeypatch: pytest.Monk
     sequence = CallSequence()
     for name in ("a", "b", "c", "d", "a"):
         sequence.add(name, "read")
-    assert sequence.tools() == ["a", "b", "(other)", "(other)", "a"]
+    assert sequence.tools().whole() == ["a", "b", "(other)", "(other)", "a"]

@@ -10,7 +10,8 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import SessionInfo, Summary
 from agentv_stages.fault import Fault, Part
 from agentv_stages.providers import get_provider
-from agentv_stages.result import Observer, Result
+from agentv_stages.result import Observer, Result, settled
+from agentv_stages.slices import SIZE
 from support.events import at, call, end, text
 
 
@@ -31,8 +32,8 @@ def test_a_long_result_is_one_line_in_short_pieces(result: Result, monkeypatch: 
     result.tool_use_summary["tool_sequence"] = ["Read"] * 5_000
     pieces = list(result.json_pieces())
     assert b"".join(pieces) == msgspec.json.encode(result) + b"\n"
-    assert max(map(len, pieces)) <= results.SLICE * len('"Read",')
-    result.tool_use_summary["by_stream"] = {f"sidechain:{i}": {"turns": i} for i in range(3 * results.SLICE)}
+    assert max(map(len, pieces)) <= SIZE * len('"Read",')
+    result.tool_use_summary["by_stream"] = {f"sidechain:{i}": {"turns": i} for i in range(3 * SIZE)}
     assert result.to_json() == msgspec.json.encode(result) + b"\n"
 
 
@@ -43,6 +44,31 @@ def test_a_result_without_lists_is_written_with_them(result: Result) -> None:
     left_out = {"tool_sequence", "kind_sequence", "bobbin_commands", "watched_commands", "by_stream"}
     assert result.tool_use_summary.keys() - short.tool_use_summary.keys() == left_out
     assert b"".join(short.json_pieces(observer.stats.members())) == result.to_json()
+
+
+def test_a_settled_result_does_not_change_while_the_session_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written by another thread meanwhile."""
+    monkeypatch.setattr(results, "MOST_INDENTED", 100)
+    provider = get_provider("claude")
+    observer = Observer(provider, provider.dialects[0], ("make",))
+
+    def observe(begin: int, end: int) -> None:
+        calls = [
+            call(i, f"t{i}", "Bash", stream=f"sidechain:{i}" if i % 2 else "main", command=f"bobbin {i}; make")
+            for i in range(begin, end)
+        ]
+        observer.observe(Batch(events=list(calls)))
+
+    observe(0, 3 * SIZE)
+    result = observer.result([], lists=False)
+    expected = b"".join(result.json_pieces(observer.stats.members()))
+    later = settled(observer.stats.members())
+    observe(3 * SIZE, 4 * SIZE)
+    assert b"".join(result.json_pieces(later)) == expected
+    assert b"".join(result.json_pieces(observer.stats.members())) != expected
+    summary = json.loads(expected)["tool_use_summary"]
+    assert (len(summary["bobbin_commands"]), len(summary["watched_commands"]["make"])) == (3 * SIZE, 3 * SIZE)
+    assert summary["watched_commands"]["make"][1] == {"command": "make", "turn": None, "stream": "sidechain:1"}
 
 
 def test_time_to_the_first_edit_counts_from_the_earliest_event() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from agentv_stages.result import Result
+from agentv_stages.result import Result, settled
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.telling import check_one_user, say
@@ -217,9 +217,9 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
             published = session.batches
             result = observer.result(session.pair.left, lists=False)
             result.status = "running"
-            pieces = list(result.json_pieces(observer.stats.members()))  # now: figures change while a thread writes
+            now = settled(observer.stats.members())  # figures change while a thread writes
             with suppress(SinkError):
-                await publish(place, pieces)
+                await publish(place, result.json_pieces(now))
 
 
 def _finish(session: StreamSession, settings: Settings, stats: Path | None, failed: bool, stopped: bool) -> int:

@@ -1,0 +1,42 @@
+"""Long lists of which only a part is made at a time: as a whole they would be megabytes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from msgspec import to_builtins
+
+SIZE = 1024  # entries that are made at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """The first `size` entries of something that only grows; `make(begin, end)` gives some of them.
+
+    What is added later does not change it, so another thread may make the entries.
+    """
+
+    size: int
+    make: Callable[[int, int], list[Any]]
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """The slices, at least one, which may be empty."""
+        for begin in range(0, self.size or 1, SIZE):
+            yield self.make(begin, min(begin + SIZE, self.size))
+
+    def whole(self) -> list[Any]:
+        """All entries."""
+        return self.make(0, self.size)
+
+
+def is_map_of_slices(value: Any) -> TypeGuard[dict[str, Slices]]:
+    return type(value) is dict and type(next(iter(value.values()), None)) is Slices  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType] - anything
+
+
+def whole(value: Any) -> Any:
+    """A value with lists in place of `Slices`, as builtins."""
+    if isinstance(value, Slices):
+        return value.whole()
+    if is_map_of_slices(value):
+        return {name: slices.whole() for name, slices in value.items()}
+    return to_builtins(value)
