@@ -14,6 +14,7 @@ GNU = [
     "sed -ne s/a/b/p -i one two",
     "cp -t d one two",
     "cp --target-directory=d one",
+    "cp -t d/ one",
     "mv one --target-directory d",
     "truncate -s 0 one two",
     "install -m 600 one three",
@@ -59,6 +60,10 @@ EVERYWHERE = [
 ]
 NOT_NAMED = ("$f", "find", "xargs")
 """What these change is not in the text."""
+
+
+def test_copies_with_their_folders_lie_below_them() -> None:
+    assert classify_shell("cp --parents a/b c.py e/").written == ("e/a/b", "e/c.py")
 
 
 def state(folder: Path) -> dict[str, bytes | None]:

@@ -47,10 +47,12 @@ def _into(name: str, words: list[str]) -> list[str]:
         return given
     folder = value(name, words, "-t", "--target-directory")
     if folder is not None:
-        sources, into = given, f"{folder}/"
+        sources, into = given, folder
     else:
         sources, into = given[:-1], given[-1] if given else ""
-    if len(sources) > 1 or into.endswith("/") or posixpath.basename(into) in (".", ".."):
+    if "--parents" in words:
+        made = [posixpath.join(into, source) for source in sources]
+    elif folder is not None or len(sources) > 1 or posixpath.basename(into) in ("", ".", ".."):
         made = [_inside(into, source) for source in sources]
     else:
         made = [into] if sources else []
