@@ -64,6 +64,20 @@ def test_a_trace_without_calls_is_told_from_no_trace(name: str, nothing: str, co
     assert told(mode(name, []), [], compat) == NO_TRACE
 
 
+@pytest.mark.parametrize(
+    ("config", "kept"),
+    [
+        ({"type": "forbid", "calls": ["Bash(rm *)"]}, "+ Bash(rm *) was not called"),
+        ({"type": "max-repeats", "max": 3}, "+ no call came twice (at most 3 of 100)"),
+        ({"type": "watched-commands", "not_used": ["rm"]}, "+ rm was run 0 times (not to be used)"),
+    ],
+)
+def test_a_limit_that_fails_on_no_trace_says_why(config: dict[str, Any], kept: str) -> None:
+    """It said `FAIL` and below it that the limit was kept."""
+    assert told(config, []) == [kept, *NO_TRACE]
+    assert told(config, trace_of([])) == [kept]
+
+
 @pytest.mark.parametrize("compat", [False, True])
 @pytest.mark.parametrize("name", ["exact", "in_order"])
 def test_a_call_that_took_no_time_took_0_ms(name: str, compat: bool) -> None:

@@ -15,6 +15,7 @@ from agentv_stages.stage import Flushed
 from agentv_stages.trajectory.verdict import (
     EPSILON,
     MAX_ASSERTIONS,
+    NO_TRACE,
     PASS,
     Assertion,
     Bounds,
@@ -157,6 +158,8 @@ class Evaluator:
             Assertion(a.text, not a.passed, a.evidence) if self.terms.negate else a
             for a in proof.listed[:MAX_ASSERTIONS]
         )
+        if self._flushed.done and not (self.events or passed) and all(a.passed for a in assertions):
+            assertions += (Assertion(NO_TRACE, False),)  # what was not done was kept, and yet it fails
         verdict: Verdict = "pass" if passed else "fail"
         return Result(
             self.terms.name,

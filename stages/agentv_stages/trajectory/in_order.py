@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.trajectory.calls import Arguments, Step, counts
-from agentv_stages.trajectory.exact import NO_TRACE, prove_duration
-from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.exact import prove_duration
+from agentv_stages.trajectory.verdict import NO_TRACE, Bounds, Evidence, Proof, evidence_of
 
 MOST_WAITING = 10_000
 

@@ -15,8 +15,16 @@ from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.trajectory.calls import Arguments, Step, counts
-from agentv_stages.trajectory.exact import NO_TRACE
-from agentv_stages.trajectory.verdict import EPSILON, MAX_ASSERTIONS, PASS, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.verdict import (
+    EPSILON,
+    MAX_ASSERTIONS,
+    NO_TRACE,
+    PASS,
+    Bounds,
+    Evidence,
+    Proof,
+    evidence_of,
+)
 
 MOST_WAITING = 10_000
 

@@ -22,6 +22,9 @@ MAX_EVIDENCE = 10
 EPSILON = 1e-9
 """Scores are sums of fractions; those that differ by less are equal."""
 
+NO_TRACE = "No trace available for evaluation"
+"""Why an evaluator fails that has seen no event at all. Source: AgentV's graders."""
+
 
 class Evidence(Struct, frozen=True, omit_defaults=True):
     """An event that proves something: the place of its record, and what it was. `offset` and `length` are bytes."""
