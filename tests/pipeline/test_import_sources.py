@@ -117,6 +117,24 @@ def test_a_source_that_is_not_there_is_a_row_while_there_are_others(tmp_path: Pa
     assert (tmp_path / "s.jsonl").read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["{}", "{:.4}", "{:.12}…"])
+def test_the_beginning_of_an_id_is_enough_however_short_or_as_it_is_listed(name: str, tmp_path: Path) -> None:
+    """`show` took four letters of an id, and what `sessions` prints, `stats` did not."""
+    _store(tmp_path / "opencode.db", 1)
+    (path,) = make_folder(tmp_path / "in", 1)
+    session = summarize(path).session.id
+    assert session is not None
+    (unit,) = find_units([name.format(session)], roots=[f"claude={tmp_path}/in"])
+    assert unit.source == str(path)
+
+
+def test_a_name_that_is_neither_a_file_nor_an_id_is_told_to_be_neither(tmp_path: Path) -> None:
+    with pytest.raises(
+        SourceError, match="cannot read runs: no such file or folder, and no session begins with 'runs'"
+    ):
+        find_units(["runs"], roots=[f"claude={tmp_path}"])
+
+
 def test_links_that_lead_nowhere_or_round_and_pipes_do_not_end_the_run(tmp_path: Path) -> None:
     make_folder(tmp_path / "in", 2)
     for name, to in (("a-round.jsonl", "a-round.jsonl"), ("nowhere.jsonl", "gone"), ("up", ".")):

@@ -31,7 +31,7 @@ Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 STORES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = re.compile(r"[*?[]")
-_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{6,}\Z")
+_SESSION_ID = re.compile(r"[A-Za-z0-9_-]+…?\Z")  # `…`: as `sessions` shortens it
 # Files beside sessions that are not sessions: our own outputs, agents' notes on their sessions.
 _NOT_SESSIONS = (
     ".meta.json",
