@@ -181,6 +181,14 @@ def test_variables_of_the_environment_are_filled_in(tmp_path: Path) -> None:
     assert target.log_dir == tmp_path / "${{ NONE }}/x"
 
 
+def test_a_target_whose_variable_is_not_set_is_not_started(tmp_path: Path) -> None:
+    """The agent got the words `${{`, `KEY` and `}}`."""
+    text = "targets:\n  - {name: t, provider: cli, command: 'agent --key ${{ KEY }} {PROMPT}'}\n"
+    with pytest.raises(SpecError, match=r"the target 't' cannot be run: \$\{\{ KEY \}\} is not set"):
+        load(tmp_path, text).targets["t"].command_line("p")
+    assert load(tmp_path, text, environment={"KEY": "k"}).targets["t"].command_line("p") == ("agent", "--key", "k", "p")
+
+
 def test_a_folder_above_the_file_is_named_shortly(tmp_path: Path) -> None:
     (tmp_path / ".agentv").mkdir()
     text = "targets:\n  - {name: t, provider: codex, log_dir: ../logs}\n"

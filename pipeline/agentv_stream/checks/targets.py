@@ -49,9 +49,12 @@ class Target:
     log_dir: Path | None = None
     why_not: str | None = None
     shown: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()  # variables that it needs, and the environment does not have
 
     def command_line(self, prompt: str) -> tuple[str, ...]:
-        """The words to start. Raises: SpecError if this kind of target cannot be run."""
+        """The words to start. Raises: SpecError if this kind of target cannot be run, or a variable is missing."""
+        if self.unset:
+            raise SpecError(f"the target {self.name!r} cannot be run: ${{{{ {self.unset[0]} }}}} is not set")
         if self.why_not is not None:
             raise SpecError(f"the target {self.name!r} cannot be run: {self.why_not}")
         return tuple(word.replace(PROMPT, prompt) for word in self.command)
@@ -128,6 +131,7 @@ class _Reader:
         self.document = document
         self.environment = environment
         self.hiding = False  # whether variables are shown by name
+        self.unset: dict[str, None] = {}  # those that the target being read needs, and that are not set
         self.found = Targets(document.path)
         self.errors = Errors()  # of the entry being read
         self.wrong: list[tuple[str | None, list[SpecError]]] = []  # each entry's name and errors
@@ -167,6 +171,7 @@ class _Reader:
 
     def make(self, at: At, name: str, kind: str, target: dict[str, Any]) -> Target:
         agent = AGENT_KINDS.get(kind)
+        self.unset = {}
         for key in ("model", "cwd", "log_dir", "log_directory"):
             if not isinstance(target.get(key), str | None):
                 raise self.document.error((*at, key), f"{name}: {key} is a text")
@@ -191,6 +196,7 @@ class _Reader:
         self.hiding = True
         made.shown = self.command(at, target, agent, self.text(model) if isinstance(model, str) else None)
         self.hiding = False
+        made.unset = tuple(self.unset)
         if not made.command and not self.errors.all:  # then its name is the error
             raise self.document.error(at, f"the target {name!r} needs a command")
         return made
@@ -320,7 +326,8 @@ class _Reader:
         )
 
     def text(self, value: str) -> str:
-        """`value` with environment variables substituted; one that is not set stays as written."""
+        """`value` with environment variables substituted; one that is not set stays as written, and is noted."""
+        self.unset.update((name, None) for name in VARIABLE.findall(value) if name not in self.environment)
         if self.hiding:
             return VARIABLE.sub(
                 lambda m: f"${{{{{m.group(1)}}}}}" if m.group(1) in self.environment else m.group(0), value
