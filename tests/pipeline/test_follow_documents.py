@@ -16,6 +16,7 @@ from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.lines import line_of
 from agentv_stream.watch.model import Look
 from support.consumed_and_followed import consumed_beside, difference
+from support.consuming import run
 from support.decoding import FIXTURES
 from support.following import Desk, catch_up
 from support.schemas import fits
@@ -29,6 +30,12 @@ def write(path: Path, messages: int, indent: int | None, end: str = "") -> None:
     text = json.dumps({**RUN, "messages": RUN["messages"][:messages]}, indent=indent) + end
     path.with_suffix(".tmp").write_text(text)
     path.with_suffix(".tmp").rename(path)
+
+
+def test_a_document_counts_among_the_sessions_that_are_caught_up_with(tmp_path: Path) -> None:
+    write(tmp_path / "logs" / "run.traj.json", STEPS[-1], None)
+    done = run(tmp_path, "tail", "logs", "--once", "--no-cursors", "--out", "out")
+    assert done.err == "agentv-stream: caught up sessions=1 outputs=out\n"
 
 
 def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ from agentv_stream.following.follow_chain import FollowChain
 from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.running import Running
-from agentv_stream.following.tail import Wake, rounds, watch
+from agentv_stream.following.tail import Wake, finish, rounds, watch
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN
 
@@ -264,7 +264,7 @@ async def _run(
         try:
             await anyio.to_thread.run_sync(follower.begin)
             await rounds(follower, running, stop, wake)
-            await anyio.to_thread.run_sync(follower.finish, running.once)
+            await finish(follower, running, stop)
         except BrokenPipeError:
             return
         finally:

@@ -54,7 +54,7 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
             tasks.start_soon(watch, follower, running, wake, say, over)
         try:
             await rounds(follower, running, stop, wake)
-            await anyio.to_thread.run_sync(follower.finish, running.once)
+            await finish(follower, running, stop)
         except BrokenPipeError:
             running.broken_pipe = True
             if running.output is not None and running.output.given_up:
@@ -116,7 +116,7 @@ async def rounds(follower: Follower, running: Running, stop: anyio.Event, wake: 
         listed = listed or scan
         if follower.backlog:
             continue
-        if behind and listed:
+        if behind and listed and not running.once:
             behind = False
             follower.caught_up()
         if running.once and not read:
@@ -133,6 +133,13 @@ async def rounds(follower: Follower, running: Running, stop: anyio.Event, wake: 
                     new = new or path.endswith((".jsonl", ".json", ".zst", ".gz"))
             if new:
                 next_scan = min(next_scan, running.last_round + 0.05 + 10 * running.scan_seconds)
+
+
+async def finish(follower: Follower, running: Running, stop: anyio.Event) -> None:
+    """Puts everything to rest after the last round. Raises: as `rounds`."""
+    await anyio.to_thread.run_sync(follower.finish, running.once)
+    if running.once and not stop.is_set():  # not sooner: sessions that are one document are known only now
+        follower.caught_up()
 
 
 def _slice(follower: Follower) -> tuple[bool, float]:
