@@ -10,6 +10,7 @@ from textwrap import wrap
 from msgspec import Struct
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers import all_providers
 
 PRODUCED: Mapping[str, str] = {
     "claude-stream": "claude -p PROMPT --output-format stream-json --verbose",
@@ -187,6 +188,12 @@ class DialectRow(Struct, frozen=True):
     end: str | None
     has_prompt: bool
     losses: tuple[str, ...]
+
+
+def stream_command(program: str) -> str | None:
+    """The command line with which an agent's program prints its stream; None for other programs."""
+    live = (PRODUCED.get(d.name, "") for provider in all_providers() for d in provider.dialects if d.live)
+    return next((line for line in live if line.split(maxsplit=1)[:1] == [program]), None)
 
 
 def dialect_rows(providers: Iterable[Provider]) -> list[DialectRow]:

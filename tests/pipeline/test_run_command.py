@@ -127,6 +127,25 @@ def test_a_silent_agent_exits_with_3(tmp_path: Path) -> None:
     assert "the agent printed nothing" in err
 
 
+def test_an_agent_that_prints_no_stream_is_told_how_it_prints_one(tmp_path: Path) -> None:
+    (tmp_path / "claude").write_text("#!/bin/sh\necho fine\n")
+    (tmp_path / "claude").chmod(0o755)
+    (tmp_path / "mine").symlink_to("claude")
+    code, _, err = run(tmp_path, "--quiet", "--", "./claude")
+    how = " (`claude -p PROMPT --output-format stream-json --verbose` prints one)"
+    assert (code, err) == (
+        0,
+        f"agentv-stream: the agent printed no stream of events{how}; its output is in the result\n",
+    )
+    assert "the agent printed no stream of events; its output" in run(tmp_path, "--", "./mine")[2]
+
+
+def test_a_stream_of_another_agent_than_the_named_one_is_told(tmp_path: Path) -> None:
+    command = agent(tmp_path, "say(DATA)", stream(READ_EDIT))
+    _, _, err = run(tmp_path, "--provider", "pi", "--", *command)
+    assert "the agent's stream looks like claude-stream; tried only pi-stream, pi-session, " in err
+
+
 def test_a_link_at_the_name_of_an_attempt_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "r").mkdir()
     (tmp_path / "mine").write_text("precious")

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from agentv_stages.detect import UnknownFormat
 from agentv_stages.payload import told_json
 from agentv_stages.visible import visible
 from agentv_stream.checks.live_check import open_checks
@@ -17,6 +18,7 @@ from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError, worst
 from agentv_stream.live_line import is_wanted
+from agentv_stream.provider_table import stream_command
 from agentv_stream.running.attempts import claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
 from agentv_stream.running.run import RunReport, run_agent
@@ -141,7 +143,7 @@ def tell(report: RunReport, quiet: bool) -> int:
         elif not report.child.received:
             say(f"the agent printed nothing{_how(report)}")
         else:
-            say(f"the agent printed no stream of events; its output is in the result{_how(report)}")
+            say(f"{_no_stream(report, failure)}; its output is in the result{_how(report)}")
     end = report.end
     if end.stopped is not None:
         what = {
@@ -175,6 +177,16 @@ def _stored(report: RunReport) -> str | None:
     """Where the result is stored; None if it could not be written."""
     failed = {failure.path for failure in report.report.failures if isinstance(failure, SinkError)}
     return str(report.path) if str(report.path) not in failed else None
+
+
+def _no_stream(report: RunReport, failure: Exception) -> str:
+    """What the agent printed instead of a stream, and how it prints one, if that is known."""
+    cause = failure.__cause__
+    if isinstance(cause, UnknownFormat) and cause.looks is not None:  # --provider names another agent
+        return f"the agent's stream {cause}"
+    program = Path(report.value["run"]["command"][0]).name
+    line = stream_command(program)
+    return "the agent printed no stream of events" + (f" (`{line}` prints one)" if line is not None else "")
 
 
 def _how(report: RunReport) -> str:
