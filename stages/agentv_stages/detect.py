@@ -39,7 +39,7 @@ class UnknownFormat(ValueError):
         self.agent = agent
         self.looks = looks
         if agent is not None:
-            super().__init__(f"{agent}{'' if agent == OURS else '; not supported'} ({found})")
+            super().__init__(OURS if agent == OURS else f"{agent}; not supported ({found})")
         elif looks is not None:
             super().__init__(f"looks like {looks}; tried only {', '.join(self.tried)}")
         elif len(self.tried) > MOST_NAMED:

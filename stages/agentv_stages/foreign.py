@@ -15,7 +15,7 @@ Line: TypeAlias = Mapping[str, Any]
 COPIED = "copied from the parent session"
 """The name under which a decoder ignores records that a fork copied: they are in the log of its parent."""
 
-OURS = "an output of agentv-stream, not a log of an agent"
+OURS = "an output of agentv-stream, not a log of an agent; give the log, or the transcript"
 
 CLAUDE_ENVELOPE = b'"parentUuid":'
 """At the beginning of Claude's and Qwen's records on disk, but in no stream."""

@@ -9,7 +9,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.decode import Decode
 from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.event import ToolCall
-from agentv_stages.foreign import foreign_agent
+from agentv_stages.foreign import OURS, foreign_agent
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers import all_providers, get_provider
 from support.decoding import lines, records
@@ -65,7 +65,7 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
         (SWE_AGENT, "a SWE-agent trajectory"),
         (PLAIN, "a plain list of messages"),
         ({"type": "nobody knows"}, None),
-        ({"schema_version": "agentv_stream.stats.v1"}, "an output of agentv-stream, not a log of an agent"),
+        ({"schema_version": "agentv_stream.stats.v1"}, OURS),
     ],
 )
 def test_first_records_name_the_agent(line: dict[str, Any], name: str | None) -> None:
@@ -98,6 +98,13 @@ def test_the_error_says_whose_log_it_is() -> None:
     data = b"\n".join(json.dumps(line).encode() for line in (DROID, message))
     detector.push(Batch("x", records=records(data)))
     with pytest.raises(UnknownFormat, match="a Droid session; not supported"):
+        detector.finish()
+
+
+def test_a_result_in_place_of_a_log_is_named_without_its_first_bytes() -> None:
+    detector = Detector()
+    detector.push(Batch("x", records=lines({"schema_version": "agentv_stream.result.v1", "session": {}})))
+    with pytest.raises(UnknownFormat, match=r"^an output of agentv-stream, .*; give the log, or the transcript$"):
         detector.finish()
 
 
