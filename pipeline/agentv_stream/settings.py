@@ -14,6 +14,7 @@ from agentv_stages.lines import DEFAULT_CAP
 from agentv_stages.payload import told_path
 from agentv_stream.errors import UsageError
 from agentv_stream.files import is_file
+from agentv_stream.nearest import suggestion
 from agentv_stream.units import bytes_of
 
 StreamLog: TypeAlias = Literal["false", "summary", "raw"]
@@ -144,9 +145,9 @@ def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
             }
             unknown = sorted(set(values) - known)
             if unknown:
-                raise UsageError(
-                    f"{path}: [tool.agentv-stream] has no setting {unknown[0]!r}; known: {', '.join(sorted(known))}"
-                )
+                wrong, names = unknown[0].replace("_", "-"), sorted(name.replace("_", "-") for name in known)
+                hint = suggestion(wrong, names, names)
+                raise UsageError(f"{path}: [tool.agentv-stream] has no setting {wrong!r}{hint}")
             return path, values
     return folder, {}
 

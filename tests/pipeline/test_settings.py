@@ -76,7 +76,10 @@ def test_a_switch_in_the_project_is_true_or_false(tmp_path: Path, name: str, val
 
 def test_a_setting_that_nobody_knows_is_refused_and_a_broken_project_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.agentv-stream]\nvolume = 11\n")
-    with pytest.raises(UsageError, match="volume"):
+    with pytest.raises(UsageError, match=r"no setting 'volume'; there are: attempt, .*, stream-log, "):
+        resolve({}, {}, tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.agentv-stream]\nstreem_log = 'raw'\n")
+    with pytest.raises(UsageError, match="no setting 'streem-log'; did you mean 'stream-log'"):
         resolve({}, {}, tmp_path)
     (tmp_path / "pyproject.toml").write_text("[tool.agentv-stream\n")
     assert resolve({}, {}, tmp_path) == Settings()
