@@ -69,8 +69,15 @@ counts as not set. Relative paths are relative to the current folder. A wrong va
 
 ## Settings
 
-They apply to [`consume`](cli.md#consume), which has an option for each of them except `roots` and `bound`, and to `run`
-and `tail` where they make sense there; `roots` applies to every command that finds sessions.
+They apply to [`consume`](cli.md#consume), which has an option for each of them except `roots` and `bound`. Other
+commands use some of them:
+
+| command | uses |
+|---|---|
+| `run` | `provider`, `prompt`, `stream-log`, `transcript-shape`, `watch`, `max-record`, `bound`, `quiet`, `live` |
+| | `out`, for the transcript and the stream log; results stay in its own `--out` |
+| `tail` | `out`, `target`, `test-id`, `stream-log`, `watch`, `max-record` |
+| every command that finds sessions | `roots` |
 
 - `roots` says where sessions are kept, as `PROVIDER=PATH` or `PATH`, like `--root`: a provider that is named is looked
   for in these places only, a PATH alone is searched in addition ([finding sessions](discovery.md#where-it-looks)).
