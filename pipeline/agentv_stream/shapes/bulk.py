@@ -37,13 +37,14 @@ class GroupFigures(Struct):
 
 
 class StatsReport(Struct):
-    """What `stats --json` writes: figures in total, and by group."""
+    """What `stats --json` writes: figures in total, and by group. `cached`: sessions whose figures --cache had."""
 
     schema_version: Literal["agentv_stream.stats.v1"]
     by: Literal["all", "provider", "project", "model", "day"]
     sources: int
     failures: list[Failure]
     others: int
+    cached: int
     seconds: float
     groups: dict[str, GroupFigures]
     total: GroupFigures
@@ -57,6 +58,7 @@ class StatsByTool(Struct):
     sources: int
     failures: list[Failure]
     others: int
+    cached: int
     seconds: float
     groups: dict[str, ToolRowFigures]
     total: GroupFigures
