@@ -157,7 +157,7 @@ def check_source(
             check.error = error
         else:  # as in `run`: nothing that the spec expects was seen
             check.cases = checker.finish()
-            check.warnings.append(f"the agent printed no stream of events: {error}")
+            check.warnings.append(f"the agent printed no stream of events: {str(error).removeprefix(f'{path}: ')}")
             _ended(check, end)
         return check
     except AgentvStreamError as error:

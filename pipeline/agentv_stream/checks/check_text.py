@@ -22,7 +22,7 @@ def table(checks: Sequence[SourceCheck], width: int = 120, details: bool = True)
             who += f"  {visible(_how(check), width)}"  # this affects the exit code, too
         lines.append(visible(check.source, width - 20) + who)
         if check.error is not None:
-            lines.append(f"  ERROR {visible(str(check.error), width - 8)}")
+            lines.append(f"  ERROR {visible(str(check.error).removeprefix(f'{check.source}: '), width - 8)}")
         for case in check.cases:
             lines += case_lines(case, width, details)
         lines += [f"  warning: {visible(text, width - 11)}" for text in check.warnings]
