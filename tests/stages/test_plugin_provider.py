@@ -77,7 +77,7 @@ def test_consume_detects_decodes_and_counts(plugin: Path, tmp_path: Path) -> Non
     assert summary["first_edit_turn"] == 2
     assert summary["by_outcome"]["error"] == 1
     assert (result["tokens"]["input"], result["tokens"]["cached"], result["tokens"]["output"]) == (1500, 600, 120)
-    assert result["losses"] == ["no cost"]
+    assert result["losses"] == ["cost"]
     (transcript,) = (tmp_path / "out").glob("*.transcript.jsonl")
     rows = [json.loads(line) for line in transcript.read_bytes().splitlines()]
     assert [row["role"] for row in rows] == ["user", "assistant", "assistant", "assistant"]
