@@ -198,6 +198,16 @@ async def test_children_that_hold_the_output_open_are_not_waited_for(tmp_path: P
     assert survivors(tmp_path) == []
 
 
+async def test_an_agent_that_has_ended_is_not_judged_by_the_silence_of_its_children(tmp_path: Path) -> None:
+    """It was told as stalled, though it had ended with 0: a server that it left running held its output."""
+    code = "if os.fork() == 0:\n    note(os.getpid())\n    hang()\nsay(DATA)\nos._exit(0)"
+    report = await run(tmp_path, code, WHOLE, stall=1.0, linger=3.0)
+    value = stored(report)
+    assert (value["status"], value["run"]["stopped"], report.exit_code) == ("complete", None, EXIT_FINE)
+    assert report.end.left_open
+    assert survivors(tmp_path) == []
+
+
 async def test_a_child_outside_the_group_that_holds_the_output_is_left_but_not_waited_for(tmp_path: Path) -> None:
     code = (
         "pid = os.fork()\n"

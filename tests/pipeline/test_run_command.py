@@ -182,6 +182,33 @@ def test_a_signal_to_us_ends_the_agent_and_our_code_says_so(tmp_path: Path) -> N
     assert json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())["status"] == "killed"
 
 
+@pytest.mark.parametrize(
+    ("limit", "ends"),
+    [
+        (
+            "--timeout",
+            "if os.fork() == 0:\n    os.close(1)\n    select.select([me], [], [])\n    resume()\nsay(DATA[300:])",
+        ),
+        ("--stall", "say(DATA[300:])\nresume()\nsignal.sigtimedwait([], 0.3)"),
+    ],
+)
+def test_time_in_which_we_were_stopped_is_not_held_against_the_agent(tmp_path: Path, limit: str, ends: str) -> None:
+    """After Ctrl-Z and `fg` a run that had been complete for long was told as killed; one that printed, as stalled."""
+    code = (
+        "import select\n"
+        "run, me = os.getppid(), os.pidfd_open(os.getpid())\n"
+        "def resume():\n    os.kill(run, signal.SIGCONT)\n"
+        "say(DATA[:300])\n"
+        "signal.sigtimedwait([], 0.2)\n"
+        "os.kill(run, signal.SIGSTOP)\n"
+        "signal.sigtimedwait([], 1.3)\n"
+    )
+    command = agent(tmp_path, code + ends, stream(READ_EDIT))
+    exit_code, _, err = run(tmp_path, limit, "1", "--out", "r", "--", *command)
+    value = json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())
+    assert (value["status"], value["run"]["stopped"], exit_code) == ("complete", None, 0), err
+
+
 def test_escapes_of_the_agent_do_not_reach_the_terminal(tmp_path: Path) -> None:
     code, _, err = run(tmp_path, "--", *agent(tmp_path, "sys.stderr.write('\\x1b]0;pwned\\x07 no'); sys.exit(1)"))
     assert code == 3

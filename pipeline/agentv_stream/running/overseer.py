@@ -7,7 +7,7 @@ import anyio
 
 from agentv_stream.errors import UsageError
 from agentv_stream.live_line import LiveLine
-from agentv_stream.running.child import Child, Stopped
+from agentv_stream.running.child import POLL_SECONDS, Child, Stopped
 from agentv_stream.running.options import RunOptions
 from agentv_stream.session import StreamSession
 from agentv_stream.session_report import Report
@@ -29,7 +29,12 @@ class Overseer:
         self._done = anyio.Event()
 
     def end_it(self, why: Stopped) -> None:
-        """Requests the end; the first reason is kept."""
+        """Requests the end; the first reason is kept.
+
+        An agent that has ended by itself is not judged by what its children still do: they are ended after `linger`.
+        """
+        if why != "signal" and not self.child.running:
+            return
         if self.child.end.stopped is None and not self._done.is_set():
             self.child.end.stopped = why
             self._ending.set()
@@ -104,6 +109,7 @@ class Overseer:
 
     async def _watch_time(self, seconds: float) -> None:
         await anyio.sleep(seconds)
+        await anyio.sleep(POLL_SECONDS)  # if we were stopped (Ctrl-Z) meanwhile: that it has ended is noticed first
         self.end_it("timeout")
 
     async def _watch_silence(self, seconds: float) -> None:
@@ -111,6 +117,9 @@ class Overseer:
             since = self.child.silent_since
             now = anyio.current_time()
             if since is not None and now - since >= seconds:
+                await anyio.sleep(POLL_SECONDS)  # as above: what it printed meanwhile is read first
+                if self.child.silent_since != since:
+                    continue
                 self.end_it("stall")
                 return
             await anyio.sleep(seconds if since is None else max(0.001, since + seconds - now))
