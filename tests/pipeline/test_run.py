@@ -1,5 +1,6 @@
 """Runs of fake agents: how they end, what is stored, that nothing of them is left running."""
 
+import ctypes
 import json
 import os
 import signal
@@ -38,6 +39,7 @@ def stored(report: RunReport) -> dict[str, Any]:
 
 
 WHOLE = stream(READ_EDIT)
+PR_SET_CHILD_SUBREAPER = 36  # Linux
 
 
 async def test_a_good_run_stores_stream_transcript_and_result(tmp_path: Path) -> None:
@@ -196,6 +198,76 @@ async def test_children_that_hold_the_output_open_are_not_waited_for(tmp_path: P
     assert (value["status"], value["run"]["exit_code"]) == ("complete", 0)
     assert report.end.left_open
     assert survivors(tmp_path) == []
+
+
+SERVER = (
+    "pid = os.fork()\n"
+    "if pid == 0:\n"
+    "    for fd in (0, 1, 2):\n        os.dup2(os.open(os.devnull, os.O_RDWR), fd)\n"
+    "    hang()\n"
+    "note(pid)\n"
+)
+"""An agent starts a server in the background, which has nothing of the agent's output."""
+
+
+async def test_what_an_agent_leaves_running_in_its_group_is_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It went on for ever, and the next attempt found its port taken."""
+    report = await run(tmp_path, SERVER + "say(DATA)", WHOLE)
+    assert survivors(tmp_path) == []
+    assert (stored(report)["status"], tell(report, quiet=True)) == ("complete", EXIT_FINE)
+    assert capsys.readouterr().err == "agentv-stream: processes that the agent left running were ended\n"
+
+
+async def test_children_have_the_grace_time_though_the_agent_itself_ends_at_once(tmp_path: Path) -> None:
+    """They were killed as soon as the agent's output had ended."""
+    cleaning = (
+        "def clean(*_):\n"
+        "    signal.sigtimedwait([], 0.3)\n"
+        f"    open({str(tmp_path / 'cleaned')!r}, 'w').close()\n"
+        "    os._exit(0)\n"
+        "signal.signal(signal.SIGTERM, clean)\n"
+    )
+    code = cleaning + SERVER + "signal.signal(signal.SIGTERM, signal.SIG_DFL)\nsay(DATA)\nhang()"
+    await run(tmp_path, code, init(), timeout=0.5, grace=20.0)
+    assert (tmp_path / "cleaned").exists()
+
+
+@pytest.mark.parametrize("ends", ["hang()", "os.kill(os.getppid(), signal.SIGTERM)\nhang()"])
+async def test_a_group_is_asked_once_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
+    """SIGTERM was passed on, and sent again to end the group; an agent may take the second for impatience."""
+    sent: list[int] = []
+    send = os.killpg
+
+    def noted(group: int, number: int) -> None:
+        sent.append(number)
+        send(group, number)
+
+    monkeypatch.setattr(os, "killpg", noted)
+    await run(tmp_path, "say(DATA)\n" + ends, init(), timeout=1.0, grace=20.0)
+    assert [number for number in sent if number] == [signal.SIGTERM]
+
+
+async def test_the_dead_orphans_of_a_container_are_not_waited_for(tmp_path: Path) -> None:
+    """As its first process we inherited them, and each run took the grace time longer: nobody noted their end."""
+    code = (
+        "read, write = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    os.fork()\n"
+        "    os._exit(0)\n"
+        "os.close(write)\n"
+        "os.wait()\n"
+        "os.read(read, 1)\n"
+        "say(DATA)"
+    )
+    prctl = ctypes.CDLL(None).prctl
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        report = await run(tmp_path, code, WHOLE, grace=20.0)
+    finally:
+        prctl(PR_SET_CHILD_SUBREAPER, 0)
+    assert not report.end.left_running
 
 
 async def test_an_agent_that_has_ended_is_not_judged_by_the_silence_of_its_children(tmp_path: Path) -> None:

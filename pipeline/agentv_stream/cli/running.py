@@ -155,6 +155,8 @@ def tell(report: RunReport, quiet: bool) -> int:
         say(f"{what}; {report.child.received:,} bytes were read, {report.child.saved:,} saved")
     if end.left_open:
         say("children of the agent held its output open; they were ended, or left where no signal reaches them")
+    if end.left_running:
+        say("processes that the agent left running were ended")
     if not quiet:
         if report.report.result is not None:
             tell_closing(report.report.result, report.report.failures)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -36,6 +37,7 @@ class ChildEnd:
     signal: str | None = None
     stopped: Stopped | None = None
     left_open: bool = False
+    left_running: bool = False
 
 
 class Child:
@@ -63,6 +65,8 @@ class Child:
         self._save = OutputFile(save) if save is not None else None
         self._process: anyio.abc.Process | None = None
         self._read_end = -1
+        self._terminating = anyio.Lock()
+        self._terminated = False
 
     async def start(self, environment: Mapping[str, str] | None = None) -> None:
         """Starts the command. Raises: UsageError if that fails, or if the standard error file cannot be created."""
@@ -145,16 +149,36 @@ class Child:
             return False
         return True
 
+    def group_left(self) -> bool:
+        """Whether a process of the group is left. If we are the first process of a container, its orphans are ours, and
+        the dead ones stay in the group until we take note of their end."""
+        assert self._process is not None
+        if not self.running:
+            with suppress(ChildProcessError):
+                while os.waitpid(-self._process.pid, os.WNOHANG)[0]:
+                    pass
+        return self.send(0)
+
     async def terminate(self, grace_seconds: float) -> None:
-        """Ends the whole group: sends a request first, and kills what is left after the grace period."""
+        """Ends the whole group: sends a request first, and kills what is left after the grace period.
+
+        Whoever calls it a second time waits for the first: a further request could make an agent drop its cleaning up.
+        """
         with anyio.CancelScope(shield=True):
-            if not self.send(signal.SIGTERM):
-                return
-            with anyio.move_on_after(grace_seconds):
-                while self.send(0):  # noqa: ASYNC110 - nobody tells when the last of a group has gone
-                    await anyio.sleep(POLL_SECONDS)
-                return
-            self.send(signal.SIGKILL)
+            async with self._terminating:
+                if not self._terminated:
+                    await self._terminate(grace_seconds)
+                self._terminated = True
+
+    async def _terminate(self, grace_seconds: float) -> None:
+        if not self.group_left():
+            return
+        self.send(signal.SIGTERM)
+        with anyio.move_on_after(grace_seconds):
+            while self.group_left():  # noqa: ASYNC110 - nobody tells when the last of a group has gone
+                await anyio.sleep(POLL_SECONDS)
+            return
+        self.send(signal.SIGKILL)
 
     def error_tail(self, most: int = 5_000) -> str:
         """The end of standard error."""

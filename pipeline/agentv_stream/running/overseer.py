@@ -68,12 +68,12 @@ class Overseer:
                     await child.wait()
             finally:
                 self._done.set()
-                if child.running:
-                    await child.terminate(self.options.grace)
-                    with anyio.CancelScope(shield=True):
-                        await child.wait()
-                elif child.end.stopped is not None:
-                    child.send(signal.SIGKILL)
+                # What the agent left running, too: a server in the background would disturb the next attempt.
+                end = child.end
+                end.left_running = not (child.running or end.stopped or end.left_open) and child.group_left()
+                await child.terminate(self.options.grace)
+                with anyio.CancelScope(shield=True):
+                    await child.wait()
                 child.close()
             tasks.cancel_scope.cancel()
         return report
@@ -130,8 +130,8 @@ class Overseer:
             return  # the agent has ended; only its outputs remain to be written
         first = self.signalled is None
         self.signalled = number
-        if self.child.started.is_set():
-            self.child.send(number)
+        if self.child.started.is_set() and (number != signal.SIGTERM or self.child.end.stopped is not None):
+            self.child.send(number)  # SIGTERM is what `terminate` sends: an agent may take a second one for impatience
         self._interrupted.set()
         if number != signal.SIGINT or not first:
             self.end_it("signal")
