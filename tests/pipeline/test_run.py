@@ -17,10 +17,14 @@ from agentv_stream.cli.running import tell
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, UsageError
 from agentv_stream.reports.report_runs import read_run
 from agentv_stream.running.attempts import claim_attempt, free_attempt
+from agentv_stream.running.child import Child
 from agentv_stream.running.options import RunOptions
+from agentv_stream.running.overseer import Overseer
 from agentv_stream.running.run import RunReport, run_agent
+from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
 from support.fake_agents import READ_EDIT, agent, alive, init, stream, survivors
+from support.schemas import fits
 
 
 def options(tmp_path: Path, command: tuple[str, ...], **more: Any) -> RunOptions:
@@ -380,6 +384,28 @@ async def test_sigint_is_passed_on_and_the_agents_own_end_is_read(tmp_path: Path
     assert report.signalled == signal.SIGINT
     assert stored(report)["status"] == "complete"
     assert report.end.stopped is None
+
+
+async def test_ctrl_c_while_the_agent_is_being_started_reaches_it(tmp_path: Path) -> None:
+    """It was lost, and the agent worked on until the time of patience was over."""
+    child = Child(agent(tmp_path, "hang()"), save=None, stderr=tmp_path / "errors")
+    session = StreamSession(child, Settings(quiet=True, out=tmp_path))
+    overseer = Overseer(child, session, options(tmp_path, (), patience=1.0))
+    overseer.interrupt(signal.SIGINT)
+    await overseer.run()
+    assert (child.end.signal, child.end.stopped) == ("SIGINT", None)
+
+
+async def test_an_agent_that_closes_its_output_and_runs_on_is_ended_by_us_and_says_so(tmp_path: Path) -> None:
+    """Its end was told as if somebody else had killed it."""
+    report = await run(tmp_path, "say(DATA)\nos.close(1)\nhang()", WHOLE)
+    value = stored(report)
+    fits("run-result", value)
+    assert (value["status"], value["run"]["stopped"]) == ("killed", "closed")
+    assert value["evidence"]["reason"] == (
+        "success; ended by SIGTERM, because it ran on after it had closed its output"
+    )
+    assert survivors(tmp_path) == []
 
 
 async def test_sigterm_ends_the_group(tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ def tell(report: RunReport, quiet: bool) -> int:
             "stall": "the agent was silent for too long and was ended",
             "fail-fast": "the agent was ended at the first final violation",
             "signal": "the agent was ended by a signal",
+            "closed": "the agent closed its output, ran on and was ended",
         }[end.stopped]
         say(f"{what}; {report.child.received:,} bytes were read, {report.child.saved:,} saved")
     if end.left_open:

@@ -23,7 +23,7 @@ from agentv_stream.files import is_folder
 from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.source import DescriptorSource
 
-Stopped: TypeAlias = Literal["timeout", "stall", "fail-fast", "signal"]
+Stopped: TypeAlias = Literal["timeout", "stall", "fail-fast", "signal", "closed"]
 
 HEAD_BYTES = 8 * 1024 * 1024
 POLL_SECONDS = 0.02

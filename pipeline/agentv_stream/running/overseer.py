@@ -48,6 +48,8 @@ class Overseer:
         except UsageError:
             child.drop_empty_files()
             raise
+        if self.signalled is not None and child.end.stopped is None:
+            child.send(self.signalled)  # Ctrl-C came while it was being started
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch_end)
             tasks.start_soon(self._watch_exit)
@@ -64,6 +66,7 @@ class Overseer:
                     await child.wait()
                 if patience.cancelled_caught:
                     # It closed its output but still runs: no more output can come.
+                    child.end.stopped = child.end.stopped or "closed"
                     await child.terminate(self.options.grace)
                     await child.wait()
             finally:

@@ -46,7 +46,8 @@ def _ended(end: ChildEnd) -> tuple[Any, str | None]:
         return "killed", "stopped by --fail-fast"
     if end.signal is not None:
         status = "interrupted" if end.signal == "SIGINT" else "killed"
-        return status, f"ended by {end.signal}"
+        why = ", because it ran on after it had closed its output" if end.stopped == "closed" else ""
+        return status, f"ended by {end.signal}{why}"
     if end.exit_code:
         return "error", f"exit code {end.exit_code}"
     return None, None
