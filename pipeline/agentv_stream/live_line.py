@@ -12,7 +12,7 @@ from agentv_stages.result import Observer
 from agentv_stages.visible import columns, visible
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
-from agentv_stream.terminal import takes_escapes
+from agentv_stream.terminal import takes_escapes, takes_more
 
 REFRESH_SECONDS = 0.25
 NAMED = ((5, 3), (4, 3), (3, 3), (3, 1), (2, 1), (1, 1), (0, 1), (0, 0))
@@ -38,13 +38,17 @@ class LiveLine:
 
     def clear(self) -> None:
         """Erases the line until it is drawn again, to make room for a message."""
-        self.stream.write("\r\x1b[K")
-        self.stream.flush()
+        self._write("\r\x1b[K")
 
     def _draw(self) -> None:
         width = max(shutil.get_terminal_size().columns - 1, 20)
-        self.stream.write("\r\x1b[K" + visible(self.text(width), width))
-        self.stream.flush()
+        self._write("\r\x1b[K" + visible(self.text(width), width))
+
+    def _write(self, text: str) -> None:
+        """Never waits: the timeouts of a run, and the reading itself, would wait too."""
+        if takes_more(self.stream):
+            self.stream.write(text)
+            self.stream.flush()
 
     def text(self, width: int | None = None) -> str:
         """The current text of the line; in a narrow terminal fewer tools and open calls are named."""

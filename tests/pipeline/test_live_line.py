@@ -2,10 +2,13 @@
 
 import io
 import json
+import os
 import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
+import anyio
 import anyio.lowlevel
 import pytest
 from anyio import wait_all_tasks_blocked
@@ -48,6 +51,22 @@ async def said(data: bytes, folder: Path, width: int | None = None) -> list[str]
     await session.run()
     watcher.texts.append(watcher.line.text())
     return watcher.texts
+
+
+async def test_a_line_that_nobody_takes_stops_nothing(tmp_path: Path) -> None:
+    """A pipe that nobody read, or a terminal paused by Ctrl-S, stopped the reading, the timeouts and the signals."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)  # so that a write fails here rather than waits
+    with suppress(BlockingIOError):
+        while True:
+            os.write(write, b"x" * 4096)
+    session = StreamSession(BytesSource(b""), Settings(out=tmp_path))
+    with os.fdopen(write, "w", encoding="utf-8", buffering=1) as stream:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(LiveLine(session, stream).run)
+            await wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+    os.close(read)
 
 
 async def test_it_tells_turns_calls_tokens_cost_and_the_first_edit(tmp_path: Path) -> None:
