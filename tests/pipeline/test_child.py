@@ -82,6 +82,24 @@ async def test_the_file_of_a_stream_that_is_given_up_is_closed(tmp_path: Path) -
     assert "/dev/full" not in [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
 
 
+async def test_what_was_read_when_the_reading_is_ended_is_kept_and_counted(tmp_path: Path) -> None:
+    """It was in the file, or on its way there, and not counted as saved."""
+    child = await started(tmp_path, "say(DATA)\nhang()", DATA, tmp_path / "raw")
+    with anyio.CancelScope() as reading:
+        keep = child._keep  # pyright: ignore[reportPrivateUsage] - where the cancellation has to come
+
+        async def kept(data: bytes) -> None:
+            reading.cancel()
+            await keep(data)
+
+        child._keep = kept  # pyright: ignore[reportPrivateUsage] - as above
+        await read(child)
+    await child.terminate(5.0)
+    await child.wait()
+    child.close()
+    assert child.saved == child.received == (tmp_path / "raw").stat().st_size > 0
+
+
 async def test_the_whole_group_is_ended_also_who_does_not_heed_the_request(tmp_path: Path) -> None:
     code = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"

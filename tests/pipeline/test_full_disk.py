@@ -82,3 +82,15 @@ def test_a_device_that_takes_nothing_stays_where_it_is(tmp_path: Path) -> None:
     assert ran.code == 4
     assert "transcript  none\n" in ran.err
     assert Path("/dev/full").exists()
+
+
+def test_what_was_saved_of_a_stream_until_the_disk_was_full_is_told(tmp_path: Path) -> None:
+    """As nothing, though 3,000 bytes of it were there."""
+    ran = ran_with_room(
+        tmp_path, 3_000, "run", "--json", "-q", "--task", "t", "--approach", "a", "--out", "r", "--", "cat", STREAM
+    )
+    assert ran.code == 4
+    told = json.loads(ran.out)["run"]
+    saved = (tmp_path / "r" / "t_a_1.stream.jsonl").stat().st_size
+    assert (told["saved_bytes"], told["stream"]) == (saved, "t_a_1.stream.jsonl")
+    assert 0 < saved < told["stream_bytes"]

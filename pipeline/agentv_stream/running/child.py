@@ -111,7 +111,8 @@ class Child:
                 self.received += len(chunk.data)
                 if len(self.head) < HEAD_BYTES:
                     self.head += chunk.data[: HEAD_BYTES - len(self.head)]
-                await self._keep(chunk.data)
+                with anyio.CancelScope(shield=True):  # it was read, so it is kept, and counted
+                    await self._keep(chunk.data)
                 yield chunk
                 self.silent_since = anyio.current_time()
         finally:
@@ -203,9 +204,10 @@ class Child:
             return
         try:
             await self._save.write(data)
-            self.saved += len(data)
+            self.saved = self._save.size
         except Exception as error:
             # Best effort: whatever goes wrong here must not reach the agent.
+            self.saved = self._save.size
             self.warnings.append(f"the raw stream is not saved any more: {error}")
             await self._close_save()
             self._save = None
