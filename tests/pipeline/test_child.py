@@ -82,7 +82,9 @@ async def test_the_file_of_a_stream_that_is_given_up_is_closed(tmp_path: Path) -
     assert "/dev/full" not in [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
 
 
-async def test_what_was_read_when_the_reading_is_ended_is_kept_and_counted(tmp_path: Path) -> None:
+async def test_what_was_read_when_the_reading_is_ended_is_kept_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was in the file, or on its way there, and not counted as saved."""
     child = await started(tmp_path, "say(DATA)\nhang()", DATA, tmp_path / "raw")
     with anyio.CancelScope() as reading:
@@ -92,7 +94,7 @@ async def test_what_was_read_when_the_reading_is_ended_is_kept_and_counted(tmp_p
             reading.cancel()
             await keep(data)
 
-        child._keep = kept  # pyright: ignore[reportPrivateUsage] - as above
+        monkeypatch.setattr(child, "_keep", kept)
         await read(child)
     await child.terminate(5.0)
     await child.wait()

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -253,6 +254,7 @@ async def test_a_group_is_asked_once_to_end(tmp_path: Path, monkeypatch: pytest.
     assert [number for number in sent if number] == [signal.SIGTERM]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
 async def test_the_dead_orphans_of_a_container_are_not_waited_for(tmp_path: Path) -> None:
     """As its first process we inherited them, and each run took the grace time longer: nobody noted their end."""
     code = (

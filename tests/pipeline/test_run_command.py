@@ -182,6 +182,7 @@ def test_a_signal_to_us_ends_the_agent_and_our_code_says_so(tmp_path: Path) -> N
     assert json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())["status"] == "killed"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has descriptors of processes")
 @pytest.mark.parametrize(
     ("limit", "ends"),
     [
