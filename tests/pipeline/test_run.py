@@ -18,7 +18,7 @@ from agentv_stream.cli.running import tell
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, UsageError
 from agentv_stream.reports.report_runs import read_run
 from agentv_stream.running.attempts import claim_attempt, free_attempt
-from agentv_stream.running.child import Child
+from agentv_stream.running.child import Child, Stopped
 from agentv_stream.running.options import RunOptions
 from agentv_stream.running.overseer import Overseer
 from agentv_stream.running.run import RunReport, run_agent
@@ -396,6 +396,23 @@ async def test_ctrl_c_while_the_agent_is_being_started_reaches_it(tmp_path: Path
     overseer.interrupt(signal.SIGINT)
     await overseer.run()
     assert (child.end.signal, child.end.stopped) == ("SIGINT", None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is asked before the event loop knows")
+@pytest.mark.parametrize("why", ["timeout", "stall", "fail-fast"])
+async def test_an_agent_that_has_just_ended_is_not_ended_by_us(tmp_path: Path, why: Stopped) -> None:
+    """Of one that printed all at once and left, a violation was found a moment later: "killed", with exit code 0."""
+    child = Child(agent(tmp_path, "os._exit(0)"), save=None, stderr=tmp_path / "errors")
+    overseer = Overseer(child, StreamSession(child, Settings(quiet=True, out=tmp_path)), options(tmp_path, ()))
+    await child.start()
+    while not child.ended:
+        pass  # the event loop does not get to know
+    assert child.running
+    overseer.end_it(why)
+    assert child.end.stopped is None
+    await child.wait()
+    assert child.ended
+    child.close()
 
 
 async def test_an_agent_that_closes_its_output_and_runs_on_is_ended_by_us_and_says_so(tmp_path: Path) -> None:

@@ -141,6 +141,16 @@ class Child:
     def running(self) -> bool:
         return self._process is not None and self._process.returncode is None
 
+    @property
+    def ended(self) -> bool:
+        """Whether the child has ended, if only just: `running` learns of it from the event loop, a moment later."""
+        if self._process is None or not self.running or sys.platform != "linux":
+            return not self.running
+        try:
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True
+
     def send(self, number: int) -> bool:
         """Sends a signal to the whole group; False if no process is left."""
         assert self._process is not None

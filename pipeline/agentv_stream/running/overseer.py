@@ -33,7 +33,7 @@ class Overseer:
 
         An agent that has ended by itself is not judged by what its children still do: they are ended after `linger`.
         """
-        if why != "signal" and not self.child.running:
+        if why != "signal" and self.child.ended:
             return
         if self.child.end.stopped is None and not self._done.is_set():
             self.child.end.stopped = why
@@ -112,7 +112,6 @@ class Overseer:
 
     async def _watch_time(self, seconds: float) -> None:
         await anyio.sleep(seconds)
-        await anyio.sleep(POLL_SECONDS)  # if we were stopped (Ctrl-Z) meanwhile: that it has ended is noticed first
         self.end_it("timeout")
 
     async def _watch_silence(self, seconds: float) -> None:
@@ -120,7 +119,7 @@ class Overseer:
             since = self.child.silent_since
             now = anyio.current_time()
             if since is not None and now - since >= seconds:
-                await anyio.sleep(POLL_SECONDS)  # as above: what it printed meanwhile is read first
+                await anyio.sleep(POLL_SECONDS)  # if we were stopped (Ctrl-Z): what it printed is read first
                 if self.child.silent_since != since:
                     continue
                 self.end_it("stall")
