@@ -470,6 +470,45 @@ async def test_without_fail_fast_a_violation_lets_the_agent_finish(tmp_path: Pat
     assert (stored(report)["status"], report.exit_code) == ("complete", EXIT_VERDICT)
 
 
+@pytest.mark.parametrize("put", ["os.mkfifo(place)", "os.symlink(RUNS + '/../outside', place)", "os.mkdir(place)"])
+async def test_what_an_agent_puts_at_the_names_of_our_files_is_not_opened(tmp_path: Path, put: str) -> None:
+    """A named pipe there was waited for, for ever and whatever --timeout said; a link was followed."""
+    names = ["stream.jsonl", "trace.jsonl", "stderr.log", *(["json"] if "mkdir" not in put else [])]
+    code = (
+        f"RUNS = {str(tmp_path / 'runs')!r}\n"
+        "os.write(2, b'told')\n"
+        "os.unlink(RUNS + '/fix-1_base_1.stderr.log')\n"
+        f"for name in {names}:\n"
+        "    place = f'{RUNS}/fix-1_base_1.{name}'\n"
+        f"    {put}\n"
+        "say(DATA)"
+    )
+    # The agent waits until it has been started for certain: what is there before that is removed.
+    report = await run(tmp_path, "signal.sigtimedwait([], 0.3)\n" + code, WHOLE, dump_traces=True)
+    value = stored(report)
+    assert (value["status"], report.exit_code) == ("complete", EXIT_FINE)
+    assert (value["run"]["saved_bytes"], value["run"]["stream"], value["run"]["stderr_tail"]) == (0, None, "")
+    assert len(report.warnings) == 2
+    assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.parametrize("more", [{}, {"save_stream": False}])
+async def test_an_attempt_does_not_keep_the_stream_of_an_earlier_one_of_its_number(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    """`check` judged the agent that printed nothing by the stream that it found."""
+    await run(tmp_path, "say(DATA)", WHOLE, dump_traces=True)
+    report = await run(tmp_path, "pass", **more)
+    assert [path.name for path in report.path.parent.glob("fix-1*")] == [report.path.name]
+
+
+async def test_a_command_that_cannot_be_started_takes_nothing_from_an_earlier_attempt(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA)", WHOLE)
+    with pytest.raises(UsageError, match="cannot start"):
+        await run_agent(options(tmp_path, (str(tmp_path / "nothing"),)), Settings(quiet=True), 1)
+    assert report.path.with_suffix(".stream.jsonl").read_bytes() == WHOLE
+
+
 async def test_traces_are_written_and_put_into_the_result(tmp_path: Path) -> None:
     report = await run(tmp_path, "say(DATA)", WHOLE, dump_traces=True, include_trace=True)
     value = stored(report)

@@ -44,12 +44,23 @@ class Child:
     """Starts a command and yields its output; a `ByteSource`.
 
     `save` is the file for the raw stream: written as it arrives, and abandoned with a warning if that fails. `head`
-    keeps the first bytes, for an output that turns out not to be a stream.
+    keeps the first bytes, for an output that turns out not to be a stream. `stale` are files of an earlier attempt of
+    the same number, which are removed once the command has started.
+
+    An agent can guess the names of our files: what it puts there (a named pipe, a link) is neither opened nor read.
     """
 
     finished = False
 
-    def __init__(self, command: Sequence[str], *, save: Path | None, stderr: Path, cwd: Path | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        save: Path | None,
+        stderr: Path,
+        cwd: Path | None = None,
+        stale: Sequence[Path] = (),
+    ) -> None:
         self.command = list(command)
         self.name = f"<{Path(command[0]).name}>" if command else "<run>"
         self.end = ChildEnd()
@@ -62,7 +73,9 @@ class Child:
         self.eof = anyio.Event()
         self._cwd = cwd
         self._stderr = stderr
-        self._save = OutputFile(save) if save is not None else None
+        self._errors: os.stat_result | None = None
+        self._stale = stale
+        self._save = OutputFile(save, another=lambda: save) if save is not None else None
         self._process: anyio.abc.Process | None = None
         self._read_end = -1
         self._terminating = anyio.Lock()
@@ -77,6 +90,7 @@ class Child:
             os.close(write_end)
             self.close()
             raise UsageError(f"cannot write {self._stderr}: {error.strerror or error}") from error
+        self._errors = os.fstat(error_file)
         # A terminal is not inherited: the child, in a session of its own, could not read from it.
         own_input = sys.stdin is not None and not sys.stdin.closed and not _is_terminal()
         try:
@@ -99,6 +113,9 @@ class Child:
         finally:
             os.close(write_end)
             os.close(error_file)
+        for place in self._stale:
+            with suppress(OSError):
+                place.unlink()
         self.started.set()
 
     async def chunks(self) -> AsyncGenerator[Chunk]:
@@ -194,7 +211,9 @@ class Child:
     def error_tail(self, most: int = 5_000) -> str:
         """The end of standard error."""
         try:
-            with self._stderr.open("rb") as file:
+            with os.fdopen(os.open(self._stderr, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+                if self._errors is None or not os.path.samestat(self._errors, os.fstat(file.fileno())):
+                    return ""
                 file.seek(0, os.SEEK_END)
                 file.seek(max(0, file.tell() - most * 4))
                 return file.read().decode("utf-8", "replace")[-most:]

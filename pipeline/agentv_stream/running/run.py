@@ -7,6 +7,7 @@
 """
 
 import signal
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,7 +88,8 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     try:
         prepare_folder(options.folder)
         for place in (stream, errors, trace):
-            if place.is_symlink():  # with `--attempt` the name may exist; a link's target is not ours
+            # With `--attempt` the name may exist; a link's target is not ours, and a named pipe would be waited for.
+            if place.is_symlink() or place.is_fifo():
                 place.unlink()
     except OSError as error:
         raise SinkError(str(options.folder), error) from error
@@ -96,6 +98,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         save=stream if options.save_stream else None,
         stderr=errors,
         cwd=options.cwd,
+        stale=(stream, trace),
     )
     settings = replace(
         settings,
@@ -111,7 +114,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     traces = TraceList() if options.include_trace else None
     sinks: list[Sink] = []
     if options.dump_traces:
-        sinks.append(RenderSink("trace", lambda: trace, trace_events.render))
+        sinks.append(RenderSink("trace", lambda: trace, trace_events.render, another=lambda: trace))
     watchers = [w for w in (live.checker if live is not None else None, traces) if w is not None]
     session = StreamSession(child, settings, sinks, watchers)
     overseer = Overseer(child, session, options)
@@ -152,6 +155,9 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         if traces is not None and traces.truncated:
             value["traces_truncated"] = True
         path = options.folder / f"{stem}.json"
+        with suppress(OSError):
+            if path.is_fifo():  # put there by the agent; it would be written into, once somebody reads it
+                path.unlink()
         try:
             await publish(path, indented_json(value))
         except SinkError as error:  # how the run ended is reported all the same
