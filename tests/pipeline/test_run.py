@@ -390,7 +390,7 @@ async def test_sigint_is_passed_on_and_the_agents_own_end_is_read(tmp_path: Path
 
 async def test_ctrl_c_while_the_agent_is_being_started_reaches_it(tmp_path: Path) -> None:
     """It was lost, and the agent worked on until the time of patience was over."""
-    child = Child(agent(tmp_path, "hang()"), save=None, stderr=tmp_path / "errors")
+    child = Child(("sleep", "60"), save=None, stderr=tmp_path / "errors")  # it has no handler that is still to be set
     session = StreamSession(child, Settings(quiet=True, out=tmp_path))
     overseer = Overseer(child, session, options(tmp_path, (), patience=1.0))
     overseer.interrupt(signal.SIGINT)
