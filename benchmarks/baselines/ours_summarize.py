@@ -2,14 +2,12 @@
 
 import sys
 
-import msgspec
-
 import agentv_stream
 
 
 def main(path: str) -> None:
     result = agentv_stream.summarize(path)
-    sys.stdout.buffer.write(msgspec.json.encode(result.tool_use_summary) + b"\n")
+    sys.stdout.buffer.writelines(result.json_pieces())
 
 
 if __name__ == "__main__":

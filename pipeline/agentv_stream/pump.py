@@ -1,13 +1,15 @@
 """Runs a stage as a task between two bounded channels.
 
-If a channel has room, or something to take, it is used without a switch to the event loop: with ten tasks in a row the
-switches cost more than the work (on 100 MB: 1.3 s of processor time with them, see docs/performance.md).
+A channel has no room of its own by default: a batch is handed over when the next stage asks for one. If somebody
+waits at the other end, a channel is used without a switch to the event loop: with ten tasks in a row the switches cost
+more than the work (on 100 MB: 1.3 s of processor time with them, see docs/performance.md).
 """
 
 from collections.abc import AsyncIterator
 from typing import Generic, TypeVar
 
 import anyio
+import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from agentv_stages.stage import Stage
@@ -41,6 +43,9 @@ async def hand_on(send: MemoryObjectSendStream[Item], item: Item) -> None:
         send.send_nowait(item)
     except anyio.WouldBlock:
         await send.send(item)
+    except anyio.BrokenResourceError:
+        await anyio.lowlevel.checkpoint_if_cancelled()  # the receiver was cancelled, and so are we: nothing has failed
+        raise
 
 
 def items_of(receive: MemoryObjectReceiveStream[Item]) -> AsyncIterator[Item]:

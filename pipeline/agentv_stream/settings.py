@@ -51,7 +51,7 @@ class Settings:
     subagents: bool = True
     watch: tuple[str, ...] = ()
     max_record: int = DEFAULT_CAP
-    bound: int = 1
+    bound: int = 0
     quiet: bool = False
     live: bool | None = None
     roots: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
     return replace(settings, **given)
 
 
-_LEAST = {"max_record": 1, "bound": 1, "attempt": 0}
+_LEAST = {"max_record": 1, "bound": 0, "attempt": 0}
 _WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)}
 _TEXTS = ("provider", "transcript", "target", "test_id", "prompt", "stats")
 _SWITCHES = ("tee", "subagents", "quiet", "live")

@@ -7,6 +7,7 @@ session, session_end and retract are our own. Payloads that are only passed on (
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Raw, Struct
@@ -37,6 +38,12 @@ PAYLOADS = {
     "result_json": "result",
 }
 """Fields that hold JSON from the log -> their names in decoded form."""
+
+
+@lru_cache(maxsize=64)
+def sidechain(agent_id: str) -> str:
+    """A sub-agent's stream. All its events share one string: what is remembered of them is less by a hundred bytes."""
+    return f"sidechain:{agent_id}"
 
 
 class Source(Struct, frozen=True, gc=False):

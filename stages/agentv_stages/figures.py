@@ -75,7 +75,7 @@ class StreamSums(Struct, gc=False):
     edits: int = 0
 
 
-class Run(Struct):
+class Run(Struct, gc=False):
     """One run of a watched program."""
 
     command: str

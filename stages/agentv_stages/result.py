@@ -158,18 +158,21 @@ def settled(members: Members) -> list[tuple[str, Any]]:
 
 
 def _member(before: bytes, name: str, value: Any) -> Iterator[bytes]:
-    """A member as JSON; a long list or map in slices."""
     yield before + msgspec.json.encode(name) + b":"
+    yield from _value(value)
+
+
+def _value(value: Any) -> Iterator[bytes]:
+    """A value as JSON; a long list or map in slices, because one long piece is copied several times on its way."""
     if is_map_of_slices(value):
         yield from _members(value.items())
         return
     parts = _slices(value)
     first = msgspec.json.encode(next(parts))
-    end = first[-1:]
-    yield first[:-1]
     for part in parts:
-        yield b"," + msgspec.json.encode(part)[1:-1]
-    yield end
+        yield first[:-1]
+        first = b"," + msgspec.json.encode(part)[1:]
+    yield first
 
 
 def _slices(value: Any) -> Iterator[Any]:

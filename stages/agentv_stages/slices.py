@@ -1,4 +1,4 @@
-"""Long lists of which only a part is made at a time: as a whole they would be megabytes."""
+"""Long lists and maps of which only a part is made at a time: as a whole they would be megabytes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,25 +6,25 @@ from typing import Any, TypeGuard
 
 from msgspec import to_builtins
 
-SIZE = 1024  # entries that are made at a time
+SIZE = 256  # entries that are made at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """The first `size` entries of something that only grows; `make(begin, end)` gives some of them.
+    """The first `size` entries of something that only grows; `make(begin, end)` gives some of them, as a list or a map.
 
     What is added later does not change it, so another thread may make the entries.
     """
 
     size: int
-    make: Callable[[int, int], list[Any]]
+    make: Callable[[int, int], list[Any] | dict[str, Any]]
 
-    def __iter__(self) -> Iterator[list[Any]]:
+    def __iter__(self) -> Iterator[list[Any] | dict[str, Any]]:
         """The slices, at least one, which may be empty."""
         for begin in range(0, self.size or 1, SIZE):
             yield self.make(begin, min(begin + SIZE, self.size))
 
-    def whole(self) -> list[Any]:
+    def whole(self) -> list[Any] | dict[str, Any]:
         """All entries."""
         return self.make(0, self.size)
 

@@ -8,7 +8,7 @@ _MILLISECONDS = {f"{ms:03d}Z": ms for ms in range(1000)}
 _SECONDS_OUT = tuple(text.encode() for text in _SECONDS)
 _MILLISECONDS_OUT = tuple(text.encode() for text in _MILLISECONDS)
 _prefixes: dict[int, bytes] = {}
-_KEEP = 4096
+_KEEP = 512  # minutes
 _FIRST = -62_135_596_800_000  # 0001-01-01; the first and the last ms that a date can represent
 _LAST = 253_402_300_799_999
 

@@ -214,10 +214,10 @@ async def test_what_names_no_file_is_a_source_that_cannot_be_read(source: str | 
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("bound", 0, "1 or more"),
+        ("bound", -1, "0 or more"),
         ("max_record", 0, "1 or more"),
         ("attempt", -1, "0 or more"),
-        ("bound", "3", "1 or more"),
+        ("bound", "3", "0 or more"),
         ("stream_log", "rwa", "one of false, summary, raw"),
         ("transcript_shape", "cases", "one of message, case, atif"),
         ("test_id", 17, "a text"),

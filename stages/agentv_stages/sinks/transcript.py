@@ -27,6 +27,7 @@ _encode = msgspec.json.Encoder().encode
 _check_blocks = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _decode_list = msgspec.json.Decoder(list[Raw]).decode
 _names: dict[str, bytes] = {}
+_MOST_NAMES = 512
 
 
 class Identity(Struct):
@@ -200,7 +201,7 @@ def _name(text: str) -> bytes:
     """A short name as JSON, cached."""
     known = _names.get(text)
     if known is None:
-        if len(_names) > 4096:
+        if len(_names) >= _MOST_NAMES:
             _names.clear()
         known = _names[text] = _encode(text)
     return known

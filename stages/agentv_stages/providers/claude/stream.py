@@ -17,6 +17,7 @@ from agentv_stages.event import (
     SessionInfo,
     Source,
     TokenUsage,
+    sidechain,
 )
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.provider import DecodeContext
@@ -127,7 +128,7 @@ class StreamDecoder:
             record.offset,
             len(record.data),
             parse_iso(time),
-            f"sidechain:{parent}" if parent else "main",
+            sidechain(parent) if parent else "main",
             uuid or "",
         )
 
@@ -140,7 +141,7 @@ class StreamDecoder:
             record.offset,
             len(record.data),
             parse_iso(line.timestamp),
-            f"sidechain:{parent}" if parent else "main",
+            sidechain(parent) if parent else "main",
             line.uuid or "",
         )
         synthetic = message.model == SYNTHETIC_MODEL

@@ -25,6 +25,7 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
     UserText,
+    sidechain,
 )
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import EMPTY_STRING, join_strings, text_json, text_of, to_raw
@@ -130,7 +131,7 @@ class StreamDecoder:
 
     def _source(self, line: StreamLine, record: Record) -> Source:
         parent = line.parent_tool_use_id
-        stream = f"sidechain:{parent}" if parent else "main"
+        stream = sidechain(parent) if parent else "main"
         return Source(self.file, record.row, record.offset, len(record.data), None, stream, line.uuid or "")
 
     def _answer(self, line: StreamLine, source: Source) -> str:
@@ -203,7 +204,7 @@ class StreamDecoder:
             at = PARTS[i] if i < 64 else f"-content-{i}"
             if block.type == "tool_result":
                 call_id = block.tool_use_id or ""
-                state.answers.pop(f"sidechain:{call_id}", None)
+                state.answers.pop(sidechain(call_id), None)
                 events.append(self._result(source, at, call_id, block))
             elif block.type == "text":
                 body = block.text or EMPTY_STRING
