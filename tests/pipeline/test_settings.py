@@ -126,8 +126,8 @@ def test_a_table_that_is_no_table_is_refused(tmp_path: Path) -> None:
         resolve({}, {}, tmp_path)
 
 
-@pytest.mark.parametrize("given", [{"max_record": 0}, {"max_record": -5}, {"bound": 0}])
+@pytest.mark.parametrize("given", [{"max_record": 0}, {"max_record": -5}, {"bound": -1}])
 def test_sizes_are_above_zero(tmp_path: Path, given: dict[str, int]) -> None:
     (tmp_path / "pyproject.toml").write_text("")
-    with pytest.raises(UsageError, match=r"^--(max-record|bound) = .*1 or more"):
+    with pytest.raises(UsageError, match=r"^--(max-record|bound) = .*[01] or more"):
         resolve(given, {}, tmp_path)
