@@ -2,12 +2,12 @@
 
 from importlib import import_module
 
-from agentv_stages.providers import NAMES
+from agentv_stages.providers import NAMES, package_of
 from agentv_stages.tools import ToolTable
 
 
 def _table(name: str) -> ToolTable:
-    table = import_module(f"agentv_stages.providers.{name.replace('-', '_')}.tools").TABLE
+    table = import_module(f"agentv_stages.providers.{package_of(name)}.tools").TABLE
     assert isinstance(table, ToolTable)
     return table
 

@@ -8,12 +8,13 @@ import warnings
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
+from keyword import iskeyword
 
 from agentv_stages.provider import Dialect, Head, Provider
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
-    *("cursor", "kimi", "cline", "grok", "mini-swe-agent", "openhands", "vibe", "acp", "vscode", "generic"),
+    *("cursor", "kimi", "cline", "continue", "grok", "mini-swe-agent", "openhands", "vibe", "acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"
 
@@ -55,6 +56,12 @@ def _detect(dialect: Dialect, head: Head) -> float:
         return 0.0
 
 
+def package_of(name: str) -> str:
+    """The package of a provider of ours, whose name may be a keyword of Python."""
+    package = name.replace("-", "_")
+    return f"{package}_" if iskeyword(package) else package
+
+
 @cache
 def get_provider(name: str) -> Provider:
     """The provider called `name`, or whose alias `name` is (AgentV's kinds: `claude-cli`, `copilot-events`…).
@@ -62,7 +69,7 @@ def get_provider(name: str) -> Provider:
     Raises: KeyError for a name that no provider has.
     """
     if name in NAMES:
-        provider = import_module(f"agentv_stages.providers.{name.replace('-', '_')}").PROVIDER
+        provider = import_module(f"agentv_stages.providers.{package_of(name)}").PROVIDER
         assert isinstance(provider, Provider)
         return provider
     for candidate in (*map(get_provider, NAMES), *plugins().values()):
