@@ -11,9 +11,9 @@ from typing import Any
 
 from agentv_stages.payload import number
 
-RECORDS = frozenset(("messages", "requests", "turns", "steps", "trace", "events", "output"))
-"""Names of lists of records. Gemini and OpenCode: messages; VS Code: requests; AgentV: turns, trace, events, output;
-ATIF: steps."""
+RECORDS = frozenset(("messages", "requests", "history", "turns", "steps", "trace", "events", "output"))
+"""Names of lists of records. Gemini and OpenCode: messages; VS Code: requests; Continue: history; AgentV: turns, trace,
+events, output; ATIF: steps."""
 PARTS = frozenset(("parts", "response", "toolCalls", "tool_calls"))
 """Names of lists of a record's parts."""
 

@@ -68,6 +68,7 @@ def test_an_agents_variable_moves_its_roots(variable: str, value: str, provider:
         ("CLINE_DIR", "cline"),
         ("OPENHANDS_CONVERSATIONS_DIR", "openhands"),
         ("MSWEA_GLOBAL_CONFIG_DIR", "mini-swe-agent"),
+        ("CONTINUE_GLOBAL_DIR", "continue"),
     ],
 )
 def test_any_of_several_variables_stands_in_for_the_default(variable: str, provider: str) -> None:

@@ -22,7 +22,7 @@ from support.recorded_logs import LARGEST, ROUNDS, Log, Outcome, logs, run
 from support.vscode_chats import ONE, asks, markdown, request, rounds, session, tool
 
 OTHER_JSON: tuple[Any, ...] = (None, True, 7, -1.5, "text", [], {}, [[]], [1, "x"], {"a": {"b": [None]}})
-ROOTS = ("messages", "requests", "turns", "trace", "steps", "events")
+ROOTS = ("messages", "history", "requests", "turns", "trace", "steps", "events")
 
 
 class Damaged(NamedTuple):
@@ -48,6 +48,7 @@ def made() -> Iterator[tuple[str, bytes]]:
     yield "vscode", json.dumps(chat, indent=1).encode()
     for name in ("run", "responses", "v1"):
         yield f"mini-swe-agent-{name}", (FIXTURES / "mini-swe-agent" / f"{name}.traj.json").read_bytes()
+    yield "continue", (FIXTURES / "continue" / "session.json").read_bytes()
     yield "gemini", json.dumps(GEMINI).encode()
 
 
@@ -95,6 +96,7 @@ def documents() -> list[Log]:
         "claude-stream",
         "gemini-chat-json",
         "mini-swe-agent",
+        "continue-session",
     }
     return found
 

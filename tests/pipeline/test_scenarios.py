@@ -38,6 +38,7 @@ READ_BACK = ("claude-session", "codex-rollout", "copilot-stream", "gemini-chat",
 NOT_WRITTEN = {
     "agentv-transcript": "what others' sessions are written as is read back below",
     "atif": "likewise",
+    "continue-output": "it is the last answer and nothing else",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

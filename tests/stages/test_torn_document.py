@@ -83,6 +83,7 @@ DOCUMENTS = {
     "gemini-chat-json, one line": json.dumps(GEMINI).encode(),
     "mini-swe-agent": (FIXTURES / "mini-swe-agent" / "run.traj.json").read_bytes(),
     "mini-swe-agent, 1.x": (FIXTURES / "mini-swe-agent" / "v1.traj.json").read_bytes(),
+    "continue-session": (FIXTURES / "continue" / "session.json").read_bytes(),
     "vscode-chat": json.dumps(VSCODE, indent=2).encode(),
     "atif": json.dumps(ATIF, separators=(",", ":")).encode(),
     "claude-stream": json.dumps(LINES, indent=2).encode(),

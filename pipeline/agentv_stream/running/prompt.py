@@ -1,7 +1,7 @@
 """Finds the prompt on an agent's command line: a list of words in, the prompt out, None if it is not clear.
 
 Source: the command lines of Claude Code 2.1, Codex 0.169, Copilot 1.0, Gemini 0.61, Pi 0.73, OpenCode 1.18, Qwen 0.15,
-Cline 3.0, Kimi Code 2.1, Kilo 7.7, Grok Build 1.0, oh-my-pi 18.2, OpenHands 1.16, Mistral Vibe 3.0.
+Cline 3.0, Continue 1.5, Kimi Code 2.1, Kilo 7.7, Grok Build 1.0, oh-my-pi 18.2, OpenHands 1.16, Mistral Vibe 3.0.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pathlib import Path
 AGENTS = frozenset(
     (
         *("claude", "codex", "copilot", "gemini", "pi", "omp", "opencode", "kilo", "qwen", "cursor-agent", "cline"),
-        *("kimi", "grok", "openhands", "vibe"),
+        *("cn", "kimi", "grok", "openhands", "vibe"),
     )
 )
 RUNNERS = frozenset(("npx", "bunx", "pnpx", "uvx", "env", "timeout", "nice", "node"))
@@ -31,6 +31,9 @@ SWITCHES = frozenset(
         "--include-partial-messages",
         "--allow-all-tools",
         "--allow-all",
+        "--auto",
+        "--readonly",
+        "--silent",
         "--continue",
         "-c",
         "--debug",

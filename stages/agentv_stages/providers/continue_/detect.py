@@ -42,5 +42,5 @@ def _session(record: Mapping[str, Any]) -> float:
         return 0.0
     if "workspaceDirectory" not in record:
         return 0.0
-    items = [item for item in cast("list[object]", history)[:8] if isinstance(item, dict)]
-    return 1.0 if any("message" in item for item in items) else 0.5
+    known = any(isinstance(item, dict) and "message" in item for item in cast("list[object]", history)[:8])
+    return 1.0 if known else 0.5

@@ -168,7 +168,7 @@ class _Reading:
         output = contents[0] if len(contents) == 1 else to_raw("\n".join(map(text_of, contents))) if contents else None
         if state.status is None or state.status in RUNNING:
             if output is not None:
-                self.events.append(ToolResult(self.source, part, call_id, output, partial=True))
+                self.events.append(ToolResult(self.source, f"{part}-o", call_id, output, partial=True))
             return
         self.ended.add(call_id)
         outcome, exit_code = ending(name, state.status, text_of(output))

@@ -7,7 +7,6 @@ Source: Continue CLI 1.5.47, `session.ts`, `streamChatResponse.helpers.ts`, its 
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 
 from agentv_stages.event import Source, TokenUsage
 from agentv_stages.providers.continue_.wire import CompletionDetails, Item, PromptDetails, Total, TotalDetails, Usage
@@ -70,7 +69,7 @@ def _cost(total: Total) -> float | None:
 def copied(items: Sequence[tuple[int, Item]], total: Total | None) -> int:
     """How many items at the beginning a fork copied from its parent, which counts them.
 
-    The total is the sum of the session's own answers, the last ones. 0 if it is not the sum of the last of them.
+    The total is the sum of the session's own answers, which are the last ones, behind a prompt. 0 if there are no such.
     """
     if total is None or total.promptTokens is None or total.completionTokens is None:
         return 0
@@ -79,18 +78,16 @@ def copied(items: Sequence[tuple[int, Item]], total: Total | None) -> int:
     prompt, made = _sums(usage for _, usage in found)
     if prompt <= wanted[0] or made < wanted[1]:
         return 0
-    own = (0, 0)
+    own, first_own = (0, 0), len(items)
     for i, usage in reversed(found):
         if own == wanted:
-            return _behind(items, i)
-        own = (own[0] + (usage.prompt_tokens or 0), own[1] + (usage.completion_tokens or 0))
+            return next((at for at in range(i + 1, first_own) if _is_prompt(items[at][1])), 0)
+        own, first_own = (own[0] + (usage.prompt_tokens or 0), own[1] + (usage.completion_tokens or 0)), i
     return 0
 
 
-def _behind(items: Sequence[tuple[int, Item]], last: int) -> int:
-    """The index of the first item after an answer that does not belong to its run: the next prompt."""
-    same_run = takewhile(lambda one: one[1].message is None or one[1].message.role != "user", items[last + 1 :])
-    return last + 1 + sum(1 for _ in same_run)
+def _is_prompt(item: Item) -> bool:
+    return item.message is not None and item.message.role == "user"
 
 
 def _usage_of(item: Item) -> Usage | None:
