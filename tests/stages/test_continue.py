@@ -223,7 +223,7 @@ def test_tokens_are_those_of_the_answers() -> None:
     sums = {"input": 18400, "cached": 14208, "cache_write": None, "cache_write_1h": None, "output": 152}
     assert result.tokens == {**sums, "reasoning": 24}
     assert result.cost_usd is None  # a price that Continue assumes
-    assert [e.scope for e in usages(told(fixture("session")))] == ["call"] * 5
+    assert [e.scope for e in usages(told(fixture("session")))] == [*["call"] * 5, "session"]
 
 
 def test_anthropics_cached_tokens_are_added_and_sub_agents_are_in_the_total() -> None:
@@ -245,6 +245,21 @@ def test_the_ai_sdk_counts_cached_tokens_among_the_others() -> None:
     assert [(e.input, e.cached) for e in usages(told(session(item)))] == [(100, 60)]
     own = session(item, total=total(150, 9, 0.5, 90))
     assert [(e.input, e.cached) for e in usages(told(own)) if e.scope == "session"] == [(150, None)]
+
+
+def test_a_total_that_has_an_answer_already_is_corrected_behind_it() -> None:
+    """The total is written before the answer, so that a follower may see it alone."""
+    before = told(session(user("x"), total=total(10, 2)))
+    after = told(session(user("x"), answer("y", 10, 2), total=total(10, 2)))
+    assert [(e.scope, e.input, e.part) for e in usages(before)] == [("session", 10, "-total")]
+    assert [(e.scope, e.input) for e in usages(after)] == [("call", 10), ("session", 10)]
+    assert usages(after)[-1].part == "-total"
+
+
+def test_each_run_has_an_end_of_its_own() -> None:
+    first = told(session(user("x"), answer("y")))
+    second = told(session(user("x"), answer("y"), user("z"), answer("w")))
+    assert [e.part for e in (*first, *second) if isinstance(e, SessionEnd)] == ["-1", "-3"]
 
 
 def test_tokens_that_are_not_told_are_null() -> None:
@@ -382,6 +397,6 @@ def test_every_event_of_one_answer_has_its_message() -> None:
     events = told(fixture("session"))
     spoken = [e for e in events if isinstance(e, AssistantText | ToolCall)]
     assert list(dict.fromkeys(e.message_id for e in spoken)) == ["m1", "m2", "m3", "m4", "m5"]
-    keys = [e.key for e in events if isinstance(e, TokenUsage)]
+    keys = [e.key for e in events if isinstance(e, TokenUsage) and e.scope == "call"]
     assert keys == ["m1", "m2", "m3", "m4", "m5"]
     assert all(isinstance(e.source.time_ms, type(None)) for e in events if isinstance(e, ToolResult))

@@ -44,7 +44,7 @@ from agentv_stages.pruning import fitting, read_each
 
 LOSSES = (
     "times and durations",
-    "a run of `cn -p` that failed or was interrupted (it leaves no session, and what it adds to a resumed one is lost)",
+    "a run of `cn -p` that failed or was interrupted (it leaves no session; of what it adds to one, only the tokens)",
     "the messages before a compaction; an answer that was interrupted",
     "the calls, results and answers of sub-agents (their tokens are in the total)",
     "that a shell command failed which wrote nothing to standard error; that an MCP tool failed",
@@ -112,7 +112,7 @@ class _Reading:
             if total is not None:
                 self.events.append(total)
         if own and _is_final(own[-1][1]):
-            self.events.append(SessionEnd(self.source, "", "complete"))
+            self.events.append(SessionEnd(self.source, f"-{own[-1][0]}", "complete"))
 
     def _item(self, place: int, item: Item, following: tuple[int, Item] | None) -> None:
         message, message_id = item.message, _message_id(place)

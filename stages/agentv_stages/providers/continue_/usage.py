@@ -38,15 +38,17 @@ def _counted_apart(used: Usage) -> bool:
 
 
 def session_usage(source: Source, answers: Sequence[tuple[Usage, TokenUsage]], total: Total) -> TokenUsage | None:
-    """The session's total; None if it says nothing that the answers do not say."""
+    """The session's total; None if it says nothing.
+
+    It is told also where it is the sum of the answers: for a moment it has an answer that the history has not yet.
+    """
     cost = _cost(total)
-    prompt, made = _sums(used for used, _ in answers)
-    if total.promptTokens is None or (prompt, made) == (total.promptTokens, total.completionTokens):
-        if cost is None:
-            return None
+    if total.promptTokens is None or _sums(used for used, _ in answers) == (total.promptTokens, total.completionTokens):
         sums = Tokens()
         for _, counted in answers:
             sums.add(counted)
+        if cost is None and not sums.known():
+            return None
         tokens = (sums.input, sums.cached, sums.cache_write, None, sums.output, sums.reasoning)
     else:  # the log does not say what of the rest was cached, or reasoning
         details = total.promptTokensDetails or TotalDetails()
