@@ -229,3 +229,37 @@ def test_what_a_document_beside_the_log_says_is_told_again_with_the_log(tmp_path
     files = {event["id"]: Path(event["source"]["file"]).name for event in desk.events()}
     assert set(files.values()) == {"messages.jsonl", "meta.json"}
     assert {desk.event_ids()[own] for own in before} == {2}
+
+
+def test_a_session_of_continue_grows_as_its_terminal_writes_it(tmp_path: Path) -> None:
+    """The total comes before its answer, a call is written again with what it has printed, then with its end."""
+    whole = json.loads((FIXTURES / "continue" / "session.json").read_bytes())
+    prompt, answer = whole["history"][:2]
+    waits = json.loads(json.dumps(answer))
+    for number, state in enumerate(waits["toolCallStates"]):
+        del state["output"]
+        state["status"] = "calling" if number == 0 else "generated"
+    runs = json.loads(json.dumps(waits))
+    runs["toolCallStates"][0]["output"] = [{"content": "Content", "name": "Tool Result", "description": ""}]
+    nothing = {**whole["usage"], "promptTokens": 0, "completionTokens": 0}
+    first = {**nothing, "promptTokens": 3400, "completionTokens": 40}
+    versions = [
+        {**whole, "title": "Untitled Session", "history": [prompt], "usage": nothing},
+        {**whole, "history": [prompt], "usage": first},
+        *({**whole, "history": [prompt, one], "usage": first} for one in (waits, runs, answer)),
+        whole,
+    ]
+    desk = Desk(tmp_path)
+    log = desk.logs / f"{whole['sessionId']}.json"
+    (desk.logs / "sessions.json").write_text(json.dumps([{"sessionId": whole["sessionId"], "title": "t"}]))
+    for version in versions:
+        log.write_text(json.dumps(version, indent=2, ensure_ascii=False))
+        desk.catch_up()
+    events = desk.events()
+    assert [event["type"] for event in events].count("tool_call") == 10
+    results = [event["content"] for event in events if event["type"] == "tool_result"]
+    assert len(results) == 11  # one of them partial
+    assert [event["type"] for event in events].count("session_end") == 1
+    (rows,) = desk.transcripts().values()
+    assert len(rows) == len(whole["history"])
+    assert len([call for row in rows for call in row.get("tool_calls", ())]) == 10
