@@ -364,6 +364,17 @@ def test_what_the_editor_extension_keeps() -> None:
     assert [(e.model, e.message_id) for e in calls(events)] == [("Plum 4", "m2"), ("Plum 4", "m4")]
 
 
+def test_an_id_that_comes_again_is_another_call() -> None:
+    first = answer("", toolCallStates=[state("Bash", "done", "1", command="ls")])
+    again = answer("", toolCallStates=[state("Bash", "errored", "2", command="ls")])
+    loose = answer("", toolCallStates=[state("Bash", "generated", command="ls")])
+    late = {"message": {"role": "tool", "content": "3", "toolCallId": "c"}}
+    value = session(first, again, loose, late)
+    assert [call.call_id for call in calls(told(value))] == ["c", "m1-0", "m2-0"]
+    assert [(e.call_id, e.output) for e in results(told(value))] == [("c", "1"), ("m1-0", "2"), ("m2-0", "3")]
+    assert result_of(value).tool_use_summary["by_outcome"]["error"] == 1
+
+
 def test_calls_without_states_are_calls() -> None:
     function = {"name": "Read", "arguments": '{"filepath":"a"}'}
     item = {"message": {"role": "assistant", "content": "", "toolCalls": [{"id": "c", "function": function}, {}]}}

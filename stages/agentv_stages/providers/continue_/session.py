@@ -91,6 +91,8 @@ class _Reading:
         self.events = batch.events
         self.model = session.chatModelTitle
         self.answers: list[tuple[Usage, TokenUsage]] = []
+        self.calls: set[str] = set()
+        self.named: dict[str, str] = {}  # the last call with each id in the log
         self.ended: set[str] = set()
 
     def read(self, items: Sequence[tuple[int, Item]]) -> None:
@@ -153,7 +155,7 @@ class _Reading:
         for i, (call, state) in enumerate(_calls(item, message)):
             function = call.function or Function()
             name, part = function.name or "unknown", f"-{place}-{i}"
-            call_id = call.id or f"{message_id}-{i}"
+            call_id = self._call_id(call.id, f"{message_id}-{i}")
             events.append(ToolCall(source, part, message_id, call_id, name, _arguments(function), model=model))
             if state is not None:
                 self._result(part, call_id, name, state)
@@ -161,6 +163,13 @@ class _Reading:
         if used is not None and counted is not None:
             self.answers.append((used, counted))
             events.append(counted)
+
+    def _call_id(self, native: str | None, own: str) -> str:
+        """The id in the log, or, if there is none or another call has it (some servers count anew), one of our own."""
+        call_id = own if not native or native in self.calls else native
+        self.calls.add(call_id)
+        self.named[native or own] = call_id
+        return call_id
 
     def _result(self, part: str, call_id: str, name: str, state: CallState) -> None:
         """The end of a call, or what it has printed so far; nothing if it has not begun."""
@@ -176,7 +185,7 @@ class _Reading:
 
     def _told(self, place: int, message: Message) -> None:
         """A result that is a message of its own; the states of the calls have it, too."""
-        call_id = message.toolCallId
+        call_id = self.named.get(message.toolCallId or "", message.toolCallId)
         if call_id is None or call_id in self.ended:
             self.batch.ignore("message/tool")
             return

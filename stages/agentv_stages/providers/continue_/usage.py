@@ -13,7 +13,7 @@ from agentv_stages.providers.continue_.wire import CompletionDetails, Item, Prom
 from agentv_stages.tokens import Tokens
 
 _GUESSED = (1, 2)
-"""What a million tokens of a prompt and of an answer cost where Continue does not know the price, it says; dollars."""
+"""Dollars that Continue assumes for a million tokens of a prompt and of an answer where it knows no price."""
 _SMALLEST = 1e-9  # dollars: differences below it are from rounding
 
 
