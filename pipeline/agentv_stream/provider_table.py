@@ -198,7 +198,8 @@ class DialectRow(Struct, frozen=True):
 
 def stream_command(program: str) -> str | None:
     """The command line with which an agent's program prints its stream; None for other programs."""
-    live = (PRODUCED.get(d.name, "") for provider in all_providers() for d in provider.dialects if d.live)
+    streams = (d for provider in all_providers() for d in provider.dialects if d.live and not d.answer_only)
+    live = (PRODUCED.get(d.name, "") for d in streams)
     return next((line for line in live if line.split(maxsplit=1)[:1] == [program]), None)
 
 

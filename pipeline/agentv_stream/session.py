@@ -46,7 +46,8 @@ class Watcher(Protocol):
 class StreamSession:
     """Runs one stream. While it runs, `observer` and `pair` hold its current state.
 
-    Without `lists` the report's result omits whatever grows with the session; the observer still has it.
+    Without `lists` the report's result omits whatever grows with the session; the observer still has it. Without
+    `answers` the last answer alone (`Dialect.answer_only`) is no log.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class StreamSession:
         *,
         transcript: bool = True,
         lists: bool = True,
+        answers: bool = True,
         stages: Sequence[Stage[Batch, Batch]] = (),
     ) -> None:
         self.source = source
@@ -74,6 +76,7 @@ class StreamSession:
         self._stages = list(stages)
         self._transcript = transcript
         self._lists = lists
+        self._answers = answers
         self._outputs: LiveOutputs | None = None
         self._reading = Reading(source, settings, self.report)
         self._lines = ReadLines(source.name, settings.max_record)
@@ -193,6 +196,8 @@ class StreamSession:
             self.provider, self.dialect = detector.finish()
         except UnknownFormat as error:
             raise NotALog(f"{self.source.name}: {error}") from error
+        if self.dialect.answer_only and not self._answers:
+            raise NotALog(f"{self.source.name}: an agent's last answer alone, no stream of events")
         return detector.held
 
     def _put_prompt(self, held: list[Batch]) -> None:

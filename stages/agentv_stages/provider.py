@@ -73,6 +73,8 @@ class Dialect:
     none, a session is `complete` when no call is open and its last answer is final, else `unknown`.
     `live`: the format of a pipe; else of a log on disk. `losses`, for the result, says what the format cannot express.
     `has_prompt` False: the log does not contain the user's prompt, so a caller who knows it may add it.
+    `answer_only`: the last answer and nothing of what was done for it, so that figures would say nothing; `run` does
+    not take it for a stream of events.
     `ranges`: a decoder that starts in the middle of a log soon knows all that it needs, so ranges of a large log can be
     decoded in parallel.
     """
@@ -85,6 +87,7 @@ class Dialect:
     losses: tuple[str, ...] = ()
     has_prompt: bool = True
     ranges: bool = False
+    answer_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

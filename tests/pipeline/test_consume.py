@@ -16,6 +16,7 @@ import pytest
 from agentv_stages.sinks.dead_letters import MOST_INLINE
 from agentv_stream import open_stream
 from support.consuming import LIMIT_SECONDS, SESSION, STREAM, consume, rows_of, run, start
+from support.decoding import FIXTURES
 from support.opencode_stores import child, export, make_database
 
 LOG = STREAM.read_bytes()
@@ -47,6 +48,15 @@ def test_the_first_row_holds_the_totals(tmp_path: Path) -> None:
     assert all("transcript_token_usage" not in row for row in others)
     tokens = stats(tmp_path / "s.json")["tokens"]
     assert (tokens["input"], tokens["output"], tokens["cached"]) == (1170, 500, 900)
+
+
+def test_a_last_answer_alone_is_named_as_such(tmp_path: Path) -> None:
+    ran = consume(tmp_path, given=(FIXTURES / "continue" / "output.jsonl").read_bytes())
+    assert ran.code == 0
+    said = "agentv-stream: the input is the last answer alone: calls and tokens are in the session on disk\n"
+    assert ran.err.startswith(said + "`agentv-stream sessions` lists it\n")
+    (row,) = ran.rows()
+    assert row["content"] == "Done: slugs have a hyphen now ✅."
 
 
 def test_a_closing_object_alone_gets_the_command_line_that_prints_the_rest(tmp_path: Path) -> None:

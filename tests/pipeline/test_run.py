@@ -16,6 +16,7 @@ import pytest
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.cli.running import tell
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, UsageError
+from agentv_stream.provider_table import stream_command
 from agentv_stream.reports.report_runs import read_run
 from agentv_stream.running.attempts import claim_attempt, free_attempt
 from agentv_stream.running.child import Child, Stopped
@@ -24,6 +25,7 @@ from agentv_stream.running.overseer import Overseer
 from agentv_stream.running.run import RunReport, run_agent
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
+from support.decoding import FIXTURES
 from support.fake_agents import READ_EDIT, agent, alive, init, stream, survivors
 from support.schemas import fits
 
@@ -335,6 +337,16 @@ async def test_claudes_single_object_is_read_as_its_result(tmp_path: Path) -> No
     report = await run(tmp_path, "say(DATA)", WHOLE.splitlines(keepends=True)[-1])
     value = stored(report)
     assert (value["status"], value["cost_usd"]) == ("complete", 0.25)
+
+
+async def test_a_last_answer_alone_is_no_stream(tmp_path: Path) -> None:
+    """Its figures would be taken for those of the run: no calls, no edits."""
+    data = (FIXTURES / "continue" / "output.jsonl").read_bytes().splitlines(keepends=True)[-1]
+    report = await run(tmp_path, "say(DATA)", data)
+    value = stored(report)
+    assert (value["schema_version"], value["result"]) == ("agentv_stream.output.v1", json.loads(data))
+    assert (value["tool_use_summary"], value["tokens"], report.exit_code) == (None, None, EXIT_FINE)
+    assert stream_command("cn") is None
 
 
 async def test_plain_text_is_kept_as_raw_text(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from agentv_stream.source import ByteSource, FileSource, standard_input
 if TYPE_CHECKING:
     from agentv_stream.checks.live_check import LiveCheck
 
+ANSWER_HINT = "`agentv-stream sessions` lists it"
 HINT = (
     "an agent's event stream was expected; run the agent so:\n"
     '  claude -p "…" --output-format stream-json --verbose | agentv-stream consume\n'
@@ -241,7 +242,9 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
                 say(str(error))
                 code = worst((code, error.exit_code))
         if not settings.quiet:
-            if _is_end_alone(result):
+            if session.dialect is not None and session.dialect.answer_only:
+                say("the input is the last answer alone: calls and tokens are in the session on disk", ANSWER_HINT)
+            elif _is_end_alone(result):
                 say(f"the input is the closing object alone, without the {result.agent_num_turns} turns before", HINT)
             tell_closing(result, report.failures)
         if result.status in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:

@@ -116,7 +116,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     if options.dump_traces:
         sinks.append(RenderSink("trace", lambda: trace, trace_events.render, another=lambda: trace))
     watchers = [w for w in (live.checker if live is not None else None, traces) if w is not None]
-    session = StreamSession(child, settings, sinks, watchers)
+    session = StreamSession(child, settings, sinks, watchers, answers=False)
     overseer = Overseer(child, session, options)
     if live is not None and overseer.line is not None:
         live.before_telling = overseer.line.clear

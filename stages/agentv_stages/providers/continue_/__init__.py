@@ -15,7 +15,7 @@ PROVIDER = Provider(
     name="continue",
     title="Continue",
     dialects=(
-        Dialect("continue-output", detect_output, OutputDecoder, True, True, OUTPUT_LOSSES, has_prompt=False),
+        Dialect("continue-output", detect_output, OutputDecoder, True, True, OUTPUT_LOSSES, False, answer_only=True),
         Dialect("continue-session", detect_session, SessionDecoder, False, False, SESSION_LOSSES),
     ),
     tools=TABLE,
