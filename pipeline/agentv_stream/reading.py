@@ -11,6 +11,7 @@ from contextlib import aclosing
 
 import anyio
 import anyio.to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 from anyio.streams.memory import MemoryObjectSendStream
 
 from agentv_stages.batch import Chunk
@@ -53,11 +54,11 @@ class Reading:
                             if self._tee is not None:
                                 await self._write_tee(chunk.data)
                         except anyio.get_cancelled_exc_class():
-                            with anyio.CancelScope(shield=True):
-                                forward = forward and await _forward(send, chunk)  # it was read, so it is processed
+                            forward = forward and await _forward(send, chunk)
                             raise
                         if forward:
                             forward = await _forward(send, chunk)
+                            await checkpoint_if_cancelled()
                 self.whole = True
             except SourceError as error:
                 self._report.failures.append(error)
@@ -134,9 +135,10 @@ class Reading:
 
 
 async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
-    """Sends a chunk; False when nobody receives any more."""
+    """Sends a chunk, even if the reading is cancelled: it was read, so it is processed. False when nobody receives."""
     try:
-        await hand_on(send, chunk)
+        with anyio.CancelScope(shield=True):
+            await hand_on(send, chunk)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         return False
     return True

@@ -157,6 +157,33 @@ def test_a_source_that_never_ends_can_be_stopped(backend: str) -> None:
 
 
 @BACKENDS
+def test_what_was_read_before_the_stop_is_processed(backend: str) -> None:
+    """The piece that waited for a place in a full channel was lost."""
+
+    async def main(after: int) -> None:
+        read = taken = 0
+
+        async def endless() -> AsyncIterator[bytes]:
+            nonlocal read
+            while True:
+                for line in LOG.splitlines(keepends=True):
+                    read += 1
+                    yield line
+
+        async with open_stream(endless()) as stream:
+            async for batch in stream.batches():
+                taken += len(batch.records)
+                if taken >= after:
+                    stream.stop()
+                await anyio.sleep(0.001)
+        assert stream.result is not None
+        assert read == taken == stream.result.records
+
+    for after in (1, 20, 30, 40):
+        anyio.run(main, after, backend=backend)
+
+
+@BACKENDS
 @pytest.mark.parametrize("how", ["stopped", "cancelled"])
 def test_a_file_that_was_about_to_be_opened_is_closed(backend: str, how: str) -> None:
     """A thread had opened it, and nobody was there to take it."""
