@@ -23,6 +23,7 @@ from agentv_stream.exception_groups import alone
 from agentv_stream.files import CHUNK_BYTES
 from agentv_stream.outputs.sink import Sink
 from agentv_stream.own_files import check_own_files
+from agentv_stream.pump import News, hand_on, take
 from agentv_stream.session import StreamSession, Watcher
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
@@ -70,29 +71,37 @@ class _ChannelSink:
     name = "iteration"
     required = False
 
-    def __init__(self, send: MemoryObjectSendStream[Batch]) -> None:
+    def __init__(self, send: MemoryObjectSendStream[Batch], news: News) -> None:
         self._send = send
+        self._news = news
         self._gone = False
 
     async def write(self, batch: Batch) -> None:
         if self._gone:
             return
         try:
-            await self._send.send(batch)
+            await hand_on(self._send, batch)
         except anyio.BrokenResourceError:
             self._gone = True
+        self._news.tell()
 
     async def close(self, whole: bool) -> None:
         self._send.close()
+        self._news.tell()
 
 
 class _Iteration(Generic[Item]):
     """The items of batches, one after the other. Not a generator: trio warns about one that its loop has left early."""
 
     def __init__(
-        self, receive: MemoryObjectReceiveStream[Batch], pick: Callable[[Batch], Sequence[Item]], ended: anyio.Event
+        self,
+        receive: MemoryObjectReceiveStream[Batch],
+        news: News,
+        pick: Callable[[Batch], Sequence[Item]],
+        ended: anyio.Event,
     ) -> None:
         self._receive = receive
+        self._news = news
         self._pick = pick
         self._ended = ended
         self._items: Iterator[Item] = iter(())
@@ -105,7 +114,7 @@ class _Iteration(Generic[Item]):
             for item in self._items:
                 return item
             try:
-                batch = await self._receive.receive()
+                batch = await take(self._receive, self._news)
             except anyio.EndOfStream:
                 await self._ended.wait()  # until the last output is written and the result is made
                 raise StopAsyncIteration from None
@@ -122,9 +131,10 @@ class LiveStream:
     after the block. What failed while reading is raised when the block ends.
     """
 
-    def __init__(self, session: StreamSession, receive: MemoryObjectReceiveStream[Batch]) -> None:
+    def __init__(self, session: StreamSession, receive: MemoryObjectReceiveStream[Batch], news: News) -> None:
         self._session = session
         self._receive = receive
+        self._news = news
         self._ended = anyio.Event()
         self._iterated: str | None = None
         self._summary: dict[str, Any] = {}
@@ -150,7 +160,7 @@ class LiveStream:
                 " batches(), once (batches have events and messages)"
             )
         self._iterated = name
-        return _Iteration(self._receive, pick, self._ended)
+        return _Iteration(self._receive, self._news, pick, self._ended)
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -177,6 +187,7 @@ class LiveStream:
                 self.report = await self._session.run()
         finally:
             self._ended.set()
+            self._news.tell()
 
     @property
     def result(self) -> Result | None:
@@ -220,16 +231,17 @@ async def open_stream(
         outputs = (("transcript", wanted.transcript), ("tee", "-" if wanted.tee else None))
         await anyio.to_thread.run_sync(check_own_files, outputs, inputs)
     send, receive = anyio.create_memory_object_stream[Batch](wanted.bound)
+    news = News()
     with send, receive:
         session = StreamSession(
             opened,
             wanted,
-            [*own_sinks, _ChannelSink(send)],
+            [*own_sinks, _ChannelSink(send, news)],
             own_watchers,
             transcript=transcript or wanted.out is not None or wanted.transcript is not None,
             stages=own_stages,
         )
-        stream = LiveStream(session, receive)
+        stream = LiveStream(session, receive, news)
 
         try:
             async with anyio.create_task_group() as tasks:

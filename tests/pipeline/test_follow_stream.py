@@ -1,5 +1,6 @@
 """`follow`: batches of many growing logs from Python; what was not worked off comes again, nothing else does."""
 
+import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
+from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, ToolCall
 from agentv_stream import FollowedSession, Result, SourceError, UsageError, follow, open_stream, summarize
+from agentv_stream.following import follow_stream
 from agentv_stream.following.cursor_database import CursorError
 from support.consuming import STREAM
 from support.fixture_logs import LOGS
@@ -99,6 +102,43 @@ async def test_a_result_counts_calls_that_are_open(tmp_path: Path) -> None:
     assert result is not None
     assert result == summarize(path)
     assert result.evidence.open_calls
+
+
+async def test_who_is_cancelled_when_a_batch_comes_gets_it_next_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was lost, and the follower waited for ever until it was processed."""
+    hand_over = follow_stream._hand_over  # pyright: ignore[reportPrivateUsage] - the instant is in it
+    asking: list[asyncio.Future[tuple[FollowedSession, Batch]]] = []
+
+    def cancel(question: asyncio.Future[tuple[FollowedSession, Batch]], turns: int) -> None:
+        if turns:
+            asyncio.get_running_loop().call_soon(cancel, question, turns - 1)
+        else:
+            question.cancel()
+
+    async def cancelling(*given: Any) -> bool:
+        for question in asking[-1:]:
+            cancel(question, len(asking) % 6)
+        return await hand_over(*given)
+
+    monkeypatch.setattr(follow_stream, "_hand_over", cancelling)
+    found: list[str] = []
+    for number in range(10):
+        (folder / f"{number}.jsonl").write_bytes(claude_session(number + 10, 5))
+    with anyio.fail_after(30):
+        async with follow(folder, once=True) as stream:
+            batches = stream.batches()
+            while True:
+                asking.append(asyncio.ensure_future(anext(batches)))
+                try:
+                    found.append(Path((await asking[-1])[0].path).name)
+                except asyncio.CancelledError:
+                    continue
+                except StopAsyncIteration:
+                    break
+    assert set(found) == {path.name for path in folder.iterdir()}
+    assert len(asking) > len(found) + 1  # some were cancelled
 
 
 @BACKENDS

@@ -1,6 +1,8 @@
 """`open_stream` used wrongly: each slip is told where it is made, and nothing is lost in silence."""
 
+import asyncio
 import gc
+import random
 import re
 import warnings
 from collections.abc import AsyncIterator, Callable
@@ -181,6 +183,30 @@ def test_what_was_read_before_the_stop_is_processed(backend: str) -> None:
 
     for after in (1, 20, 30, 40):
         anyio.run(main, after, backend=backend)
+
+
+async def test_who_asks_with_a_timeout_misses_nothing() -> None:
+    """A batch that came in the instant in which asyncio cancelled the question was lost."""
+
+    async def slowly(wait: random.Random) -> AsyncIterator[bytes]:
+        for line in LOG.splitlines(keepends=True):
+            await anyio.sleep(wait.random() / 1000)
+            yield line
+
+    for seed in range(20):
+        wait, asked = random.Random(seed), 0
+        async with open_stream(slowly(wait)) as stream:
+            events = stream.events()
+            while True:
+                try:
+                    await asyncio.wait_for(anext(events), wait.random() / 500)
+                    asked += 1
+                except TimeoutError:
+                    continue
+                except StopAsyncIteration:
+                    break
+        assert stream.result is not None
+        assert asked == stream.result.events
 
 
 @BACKENDS

@@ -5,7 +5,7 @@ up, and a cursor never passes an item that the caller has not finished with.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -33,6 +33,7 @@ from agentv_stream.following.running import Running
 from agentv_stream.following.tail import Wake, finish, rounds, watch
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN
+from agentv_stream.pump import News, hand_on, take
 
 Part = TypeVar("Part")
 
@@ -128,8 +129,9 @@ class FollowStream:
     of that batch is delivered again next time, if cursors are kept.
     """
 
-    def __init__(self, receive: MemoryObjectReceiveStream[_Item]) -> None:
+    def __init__(self, receive: MemoryObjectReceiveStream[_Item], news: News) -> None:
         self._receive = receive
+        self._news = news
         self._iterated = False
         self.item: _Item | None = None
 
@@ -160,7 +162,7 @@ class FollowStream:
             self.item.end(worked_off=True)
             self.item = None
         try:
-            self.item = await self._receive.receive()
+            self.item = await take(self._receive, self._news)
         except anyio.EndOfStream:
             return
         except anyio.ClosedResourceError:
@@ -168,6 +170,8 @@ class FollowStream:
 
     def leave(self) -> None:
         """The block ends: what has not been processed is not committed."""
+        with suppress(anyio.WouldBlock, anyio.EndOfStream):
+            self._receive.receive_nowait().end(worked_off=False)  # it was handed over, and nobody took it
         self._receive.close()
         if self.item is not None:
             self.item.end(worked_off=False)
@@ -206,13 +210,13 @@ async def follow(
     # In a thread: another process may hold the database for seconds.
     store = await anyio.to_thread.run_sync(CursorStore, Path(state), name) if state is not None else None
     follower = Follower(plan, store, say)
-    send, receive = anyio.create_memory_object_stream[_Item]()
+    send, receive = anyio.create_memory_object_stream[_Item](1)
     stop, wake, over = anyio.Event(), Wake(), anyio.Event()
-    running = Running(once=once, until_idle=until_idle)
+    running, news = Running(once=once, until_idle=until_idle), News()
 
     def observe(session: Followed, batch: Batch) -> None:
         try:
-            taken = anyio.from_thread.run(_hand_over, send, _Item(FollowedSession(session), batch, anyio.Event()))
+            taken = anyio.from_thread.run(_hand_over, send, news, _Item(FollowedSession(session), batch, anyio.Event()))
         except BaseException:  # cancelled: reported by the only error that a round lets pass
             taken = False
         if not taken:
@@ -223,10 +227,10 @@ async def follow(
         with send, receive:
             try:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_run, follower, running, stop, wake, send, over)
+                    tasks.start_soon(_run, follower, running, stop, wake, send, news, over)
                     if not once:
                         tasks.start_soon(watch, follower, running, wake, say, over)
-                    stream = FollowStream(receive)
+                    stream = FollowStream(receive, news)
                     try:
                         yield stream
                     finally:
@@ -242,12 +246,13 @@ async def follow(
             store.close()
 
 
-async def _hand_over(send: MemoryObjectSendStream[_Item], item: _Item) -> bool:
+async def _hand_over(send: MemoryObjectSendStream[_Item], news: News, item: _Item) -> bool:
     """Waits until the item is processed; False if the caller has left."""
     try:
-        await send.send(item)
+        await hand_on(send, item)
     except anyio.BrokenResourceError:
         return False
+    news.tell()
     await item.done.wait()
     return item.worked_off
 
@@ -258,17 +263,19 @@ async def _run(
     stop: anyio.Event,
     wake: Wake,
     send: MemoryObjectSendStream[_Item],
+    news: News,
     over: anyio.Event,
 ) -> None:
-    with send:
-        try:
+    try:
+        with send:
             await anyio.to_thread.run_sync(follower.begin)
             await rounds(follower, running, stop, wake)
             await finish(follower, running, stop)
-        except BrokenPipeError:
-            return
-        finally:
-            over.set()
+    except BrokenPipeError:
+        return
+    finally:
+        over.set()
+        news.tell()
 
 
 def _silent(event: str, **facts: object) -> None:
