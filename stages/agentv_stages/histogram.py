@@ -39,5 +39,6 @@ class Histogram(Struct):
         for key in sorted(self.counts):
             rank -= self.counts[key]
             if rank <= 0:
-                return 0.0 if key < 0 else round(exp((key + 0.5) * _STEP), 1)
+                middle = 0.0 if key < 0 else exp((key + 0.5) * _STEP)
+                return float(round(middle)) if middle < 50 else round(middle, 2)  # under 50 a bucket has one whole ms
         raise AssertionError("counts and count disagree")

@@ -22,7 +22,15 @@ def test_quantiles_are_the_nearest_ranks_within_one_percent(values: list[int], q
     exact = sorted(values)[max(1, ceil(q * len(values) - 1e-9)) - 1]
     found = of(values).quantile(q)
     assert found is not None
-    assert abs(found - exact) <= exact * 0.0101 + 0.06
+    assert abs(found - exact) <= exact * 0.01
+
+
+def test_short_durations_are_within_one_percent_too() -> None:
+    """Of 8, 9, 16, 18, 29, 39 and 78 ms they were not: what was rounded to tenths was rounded too much."""
+    for value in range(20_000):
+        found = of([value]).quantile(0.5)
+        assert found is not None
+        assert abs(found - value) <= value * 0.01
 
 
 @given(DURATIONS, DURATIONS)
