@@ -137,6 +137,15 @@ def test_a_script_that_yields_is_answered_when_its_command_ends() -> None:
     assert late.ignored["item of a script that ended"] == 1
 
 
+def test_the_late_item_of_a_script_that_is_repeated_is_no_other_call() -> None:
+    running = output("s", "Script running with cell ID 3\nWall time 1.0 seconds\nOutput:\n")
+    late = ran("exec-1", "ls", 9, 2)
+    once = decoded(ROLLOUT, lines(script("s"), running, end(8), late)).events
+    twice = decoded(ROLLOUT, lines(script("s"), running, end(8), late, late)).events
+    assert [c.call_id for c in calls(twice)] == [c.call_id for c in calls(once)] == ["s"]
+    assert len(results(twice)) == 1
+
+
 def test_a_script_cut_by_a_kill_is_a_call_without_result() -> None:
     events = decoded(ROLLOUT, lines(script("s"))).events
     assert [c.name for c in calls(events)] == ["exec_command"]

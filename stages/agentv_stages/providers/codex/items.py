@@ -12,6 +12,7 @@ from msgspec import Raw
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import EMPTY_OBJECT, Notification, Outcome, Source
 from agentv_stages.payload import decode_json, given, join_strings, to_raw
+from agentv_stages.providers.codex.calls import MOST_ANSWERED
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.outcome import dynamic_output, mcp_result, outcome_of
 from agentv_stages.providers.codex.scripts import Script, maker, named_call
@@ -25,6 +26,7 @@ from agentv_stages.providers.codex.wire import (
     parts_of,
     word,
 )
+from agentv_stages.recent import remember
 from agentv_stages.repeats import check
 
 LATEST = 32  # rows after a script's output within which one of its items may still come
@@ -139,6 +141,7 @@ class Items(Conversation):
                 self._inner(item, script, source, batch)
             elif script.counted:
                 state.silent.remove(script)
+                remember(state.answered, call_id, False, MOST_ANSWERED)
                 batch.ignore("item of a script that ended")
             else:
                 self._made(item, script, source, batch)
