@@ -421,6 +421,15 @@ def test_a_session_on_disk() -> None:
     assert (infos[1].model, infos[1].context_window) == ("qwen-x", 1000)
 
 
+def test_telemetry_that_is_repeated_times_no_other_call() -> None:
+    """It was kept for the next call with the same arguments."""
+    parts: list[dict[str, Any]] = []
+    for n, took in enumerate((33, 44)):
+        own = telemetry(f"t{n}", function_name="run_shell_command", function_args={"command": "ls"}, duration_ms=took)
+        parts += [record("assistant", f"a{n}", asks(f"c{n}", command="ls")), own, own, result(f"c{n}", output="x")]
+    assert [r.duration_ms for r in results(events_of(SESSION, lines(*parts)))] == [33, 44]
+
+
 def ends(*given: dict[str, Any]) -> list[str]:
     return [e.status for e in events_of(SESSION, lines(*given)) if isinstance(e, SessionEnd)]
 

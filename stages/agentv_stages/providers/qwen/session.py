@@ -86,7 +86,8 @@ class SessionDecoder:
             return
         if kind == "system":
             payload = decode_payload(line.systemPayload) if line.systemPayload else _NO_PAYLOAD
-            if info == self.state.info and self._is_quiet(line.subtype or "", payload, record.row, batch):
+            timed = line.subtype == "ui_telemetry"  # what it says of a call must not be taken for that of the next one
+            if info == self.state.info and not timed and self._is_quiet(line.subtype or "", payload, record.row, batch):
                 return
         source = Source(
             self.file,
