@@ -56,6 +56,6 @@ def _single(data: bytes) -> dict[str, Any] | None:
 def _object(data: bytes) -> dict[str, Any] | None:
     try:
         value = decode_json(data)
-    except (ValueError, msgspec.MsgspecError):
+    except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
     return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType] - decoded JSON
