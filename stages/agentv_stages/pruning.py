@@ -62,7 +62,9 @@ def decode_member(raw: Raw | bytes, decode: Callable[[Raw | bytes], T], place: s
     try:
         return decode(raw)
     except msgspec.ValidationError as error:
-        raise msgspec.ValidationError(str(error).replace("`$", f"`$.{place}", 1)) from None
+        told = str(error)
+        told = told.replace("`$", f"`$.{place}", 1) if "`$" in told else f"{told} - at `$.{place}`"
+        raise msgspec.ValidationError(told) from None
 
 
 def read_each(

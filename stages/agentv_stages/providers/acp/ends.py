@@ -8,6 +8,7 @@ from agentv_stages.payload import text_of
 from agentv_stages.providers.acp import calls, usage, wire
 from agentv_stages.providers.acp.catalogue import ENDS, FROM_CLIENT
 from agentv_stages.providers.acp.speech import Connection, release
+from agentv_stages.pruning import decode_member
 
 
 def end(at: Connection, result: wire.Result, raw: Raw, source: Source, again: bool, batch: Batch) -> None:
@@ -48,7 +49,9 @@ def _reason_of(error: Raw) -> str:
     """The message of an error, with the details that Qwen adds."""
     if bytes(error)[:1] != b"{":
         return text_of(error) if bytes(error)[:1] == b'"' else ""
-    value = wire.decode_error(error)
+    value = decode_member(error, wire.decode_error, "error")
     data = value.data if bytes(value.data)[:1] == b"{" else EMPTY_OBJECT
-    details = wire.decode_details(data).details if value.message == "Internal error" else None
+    details = (
+        decode_member(data, wire.decode_details, "error.data").details if value.message == "Internal error" else None
+    )
     return ": ".join(filter(None, (value.message, details)))

@@ -13,6 +13,7 @@ from agentv_stages.payload import EMPTY_STRING, text_json, text_of
 from agentv_stages.providers.acp import usage, wire
 from agentv_stages.providers.acp.catalogue import FAILURE_TEXT, INFO_TEXT, NOTES
 from agentv_stages.providers.acp.state import MOST, AcpState, Answer, Held
+from agentv_stages.pruning import decode_member
 from agentv_stages.recent import remember
 
 
@@ -28,12 +29,12 @@ def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, ba
     state, meta = at.state, update.meta
     if meta is None and not (state.tasks or state.held or (state.calls and state.agent == "copilot")):
         if bytes(update.content)[:1] == b"{":
-            piece = wire.decode_text(update.content).text
+            piece = _block(update).text
             if len(piece) > 2 and bytes(piece)[:1] == b'"':  # nearly every chunk: text of the main agent
                 say(at, piece, thought, update.messageId, source, batch)
                 return
     marker = meta is not None and meta.usage is not None
-    block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
+    block = _block(update) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
     text = text_json(block.text)
     if meta is not None and meta.source in NOTES:
         release(at, batch)
@@ -111,6 +112,10 @@ def _speaking(at: Connection, thought: bool, native: str | None, source: Source)
     return answer
 
 
+def _block(update: wire.Update) -> wire.Text:
+    return decode_member(update.content, wire.decode_text, "params.update.content")
+
+
 def user_chunk(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
     """A piece of a user's message, which the client's own messages contain, too."""
     if at.state.prompting:
@@ -122,7 +127,7 @@ def user_chunk(at: Connection, update: wire.Update, source: Source, batch: Batch
     if at.state.answers or not at.state.user_id:
         at.state.answers.clear()
         at.state.user_id = update.messageId or f"u{source.row}"
-    block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else None
+    block = _block(update) if bytes(update.content)[:1] == b"{" else None
     text = block is not None and block.type == "text"
     body = text_json(block.text) if text and block is not None else Raw(b"[" + bytes(update.content) + b"]")
     batch.events.append(UserText(source, "", body, at.state.user_id, False, text))

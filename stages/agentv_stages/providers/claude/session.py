@@ -196,17 +196,18 @@ class SessionDecoder:
         state = self.state
         message_id = message.id or line.uuid or f"m{record.row}"
         told = None
+        seen = state.others if line.isSidechain else state.main
+        stopped = message.stop_reason is not None
         if message.usage and not synthetic:  # decoded before anything is emitted: it may reject the record
-            seen = state.others if line.isSidechain else state.main
-            stopped = message.stop_reason is not None
             if seen.message_id != message_id or seen.final != stopped or seen.usage != message.usage:
-                if seen.message_id != message_id and source.stream == "main":
-                    state.branches.answer(source.base_id, message_id, record.data, line.timestamp)
                 told = answer_usage(line, message, message_id, source)
-                seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
         model = None if synthetic or source.stream != "main" else message.model
         if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
-            self._facts(line, model, source, record, batch)
+            self._facts(line, model, source, record, batch)  # may reject it, too: nothing was remembered yet
+        if told is not None:
+            if seen.message_id != message_id and source.stream == "main":
+                state.branches.answer(source.base_id, message_id, record.data, line.timestamp)
+            seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
         assistant_blocks(message, message_id, source, self.context.parent_call, batch, synthetic)
         if told is not None:
             batch.events.append(told)

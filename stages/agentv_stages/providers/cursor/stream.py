@@ -28,6 +28,7 @@ from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
+from agentv_stages.pruning import decode_member
 from agentv_stages.recent import remember
 from agentv_stages.times import from_epoch, whole_ms
 
@@ -119,7 +120,7 @@ class StreamDecoder:
         batch.events.append(SessionInfo(source, "", line.session_id, model, cwd=cwd, another=another, begins=True))
 
     def _user(self, line: wire.Line, source: Source, batch: Batch) -> None:
-        message = wire.decode_message(line.message) if line.message not in wire.NOTHING else wire.Message()
+        message = _message_of(line)
         self._next()
         if message.content in wire.NOTHING:
             batch.ignore("user/empty")
@@ -138,10 +139,12 @@ class StreamDecoder:
 
     def _assistant(self, line: wire.Line, source: Source, batch: Batch) -> None:
         state = self.state
-        message = wire.decode_message(line.message) if line.message not in wire.NOTHING else wire.Message()
+        message = _message_of(line)
         text = message.content
         if bytes(text)[:1] == b"[":
-            texts = [b.text for b in wire.decode_blocks(text) if b.text not in wire.NOTHING]
+            texts = [
+                b.text for b in decode_member(text, wire.decode_blocks, "message.content") if b.text not in wire.NOTHING
+            ]
             text = texts[0] if len(texts) == 1 else to_raw("".join(map(text_of, texts)))
         text = text_json(text)
         if text == EMPTY_STRING:
@@ -308,3 +311,8 @@ def _ended(tool: str, result: Raw) -> tuple[Raw | None, int | None, Outcome | No
                 outcome = "error"
             return value, shell.exitCode, outcome
     return result, None, None
+
+
+def _message_of(line: wire.Line) -> wire.Message:
+    raw = line.message
+    return decode_member(raw, wire.decode_message, "message") if raw not in wire.NOTHING else wire.Message()

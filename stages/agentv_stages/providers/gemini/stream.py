@@ -28,10 +28,10 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.names import tool_name
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
 from agentv_stages.providers.gemini.wire import Failure, Stats, StreamLine, decode_failure, decode_models, decode_stream
+from agentv_stages.pruning import decode_member
 from agentv_stages.repeats import Repeats, check
 from agentv_stages.times import parse_iso, whole_ms
 
-_TOOL = frozenset(("tool_use", "tool_result"))
 LOSSES = (
     "thoughts (their tokens are in the totals)",
     "what sub-agents say and do (their tokens are in the totals)",
@@ -82,9 +82,9 @@ class StreamDecoder:
         )
         if kind == "message":
             self._message(line, source, record, batch)
-        elif kind in _TOOL and self._again(line, source):
-            batch.ignore(f"{kind}/again")
         elif kind == "tool_use":
+            if self._again(line, source, batch):
+                return
             name, call_id = line.tool_name or "unknown", line.tool_id or f"row_{record.row}"
             if name in SHELL_TOOLS:
                 if len(self.state.shells) >= MOST_OPEN:
@@ -127,10 +127,14 @@ class StreamDecoder:
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
-    def _again(self, line: StreamLine, source: Source) -> bool:
-        """Whether this call or result came before; unknown without an id or a time."""
+    def _again(self, line: StreamLine, source: Source, batch: Batch) -> bool:
+        """Whether this call or result came before; unknown without an id or a time. To be asked once nothing of the
+        line can be refused any more: a refused line is decoded again, without what does not fit."""
         identity = line.tool_id and line.timestamp and f"{line.type} {line.tool_id} {line.timestamp}"
-        return self.state.told.again(identity, source.length)
+        again = self.state.told.again(identity, source.length)
+        if again:
+            batch.ignore(f"{line.type}/again")
+        return again
 
     def _answer(self, record: Record) -> str:
         state = self.state
@@ -162,6 +166,9 @@ class StreamDecoder:
             batch.unknown_type(f"message/{line.role}", record)
 
     def _result(self, line: StreamLine, source: Source, batch: Batch) -> None:
+        failure = Failure() if line.status in (None, "success") else _failure(line.error)
+        if self._again(line, source, batch):
+            return
         state = self.state
         state.message_id = ""
         call_id = line.tool_id or ""
@@ -175,7 +182,6 @@ class StreamDecoder:
         if line.status == "success":
             outcome, exit_code = success_outcome(shown, shell)
         elif line.status is not None:
-            failure = _failure(line.error)
             if output is None and failure.message:
                 output = to_raw(failure.message)
             told = shown + (failure.message or "").encode("utf-8", "replace")
@@ -183,15 +189,16 @@ class StreamDecoder:
         batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code))
 
     def _end(self, line: StreamLine, source: Source, record: Record, batch: Batch) -> None:
+        used = total(source, line.stats) if line.stats is not None else None
+        reason = _reason(line.error)
         if self.state.told.again(check(record, source.time_ms)):
             batch.ignore("result/again")
             return
         self.state.message_id = ""
         self.state.ended_ms = -1 if source.time_ms is None else source.time_ms
-        if line.stats is not None:
-            batch.events.append(total(source, line.stats))
+        if used is not None:
+            batch.events.append(used)
         duration = whole_ms(line.stats.duration_ms) if line.stats and line.stats.duration_ms else None
-        reason = _reason(line.error)
         status: Status = "complete" if line.status == "success" and reason is None else "error"
         batch.events.append(SessionEnd(source, "", status, reason, None, duration, None, Raw(record.data)))
 
@@ -204,7 +211,11 @@ def total(source: Source, stats: Stats) -> TokenUsage:
         output += reasoning
     model = None
     if stats.models:
-        busy = [name for name, share in decode_models(stats.models).items() if share.total_tokens]
+        busy = [
+            name
+            for name, share in decode_member(stats.models, decode_models, "stats.models").items()
+            if share.total_tokens
+        ]
         model = busy[0] if len(busy) == 1 else None
     return TokenUsage(
         source, "", "stats", "session", model, used, stats.cached, None, None, output, reasoning, True, True
@@ -215,7 +226,7 @@ def _failure(raw: Raw) -> Failure:
     first = bytes(raw)[:1]
     if first == b'"':
         return Failure(None, text_of(raw) or None)
-    return decode_failure(raw) if first == b"{" else Failure()
+    return decode_member(raw, decode_failure, "error") if first == b"{" else Failure()
 
 
 def _reason(raw: Raw) -> str | None:

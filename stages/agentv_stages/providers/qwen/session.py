@@ -40,6 +40,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_payload,
     decode_session,
 )
+from agentv_stages.pruning import decode_member
 from agentv_stages.recent import remember
 from agentv_stages.repeats import checksum
 from agentv_stages.scripts import Script, hold, let_all_go, let_go, told
@@ -85,7 +86,8 @@ class SessionDecoder:
             self._copied(info, line.forkedFrom.sessionId, record, batch)
             return
         if kind == "system":
-            payload = decode_payload(line.systemPayload) if line.systemPayload else _NO_PAYLOAD
+            said = line.systemPayload
+            payload = decode_member(said, decode_payload, "systemPayload") if said else _NO_PAYLOAD
             timed = line.subtype == "ui_telemetry"  # what it says of a call must not be taken for that of the next one
             if info == self.state.info and not timed and self._is_quiet(line.subtype or "", payload, record.row, batch):
                 return
