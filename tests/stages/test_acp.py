@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agentv_stages.batch import Record
 from agentv_stages.event import (
     AnyEvent,
     AssistantText,
@@ -675,6 +676,15 @@ def test_openhands_names_its_tools_in_the_arguments_and_tells_exit_codes_and_wha
     assert results(events)[1].output == "one"
     told = [(one.scope, one.input, one.cached, one.output, one.reasoning) for one in usages(events)]
     assert told == [("session", 1010, 600, 21, 5), ("session", 2030, 600, 43, 10), ("session", 3060, 1200, 66, 15)]
+    plain = [json.loads(record.data) for record in found]
+    spaced = [Record(json.dumps(one).encode(), row, row) for row, one in enumerate(plain)]
+    wrapped = lines(*({"dir": "a2c", "msg": one} for one in plain))
+    for others in (spaced, wrapped):  # neither is read in one pass
+        assert [(u.input, u.output) for u in usages(decoded(ACP, others).events)] == [
+            (1010, 21),
+            (2030, 43),
+            (3060, 66),
+        ]
 
 
 @pytest.mark.parametrize("made", ["MCPToolAction", "odd", None, 7])

@@ -59,6 +59,8 @@ class AcpDecoder:
             source = Source(self.file, record.row, record.offset, len(record.data), from_epoch(time), self.stream)
             if line.method is not None:
                 requests.called(self, line, data, record, source, batch)
+                if line.method == "session/update" and self.state.agent == "openhands":
+                    self._spent(data, record, batch)
             elif line.error not in wire.NOTHING:
                 ends.failed(self, line, side, source, batch)
             elif line.id is not None and (line.jsonrpc is not None or bytes(line.result)):
