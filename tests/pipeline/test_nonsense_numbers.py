@@ -7,6 +7,7 @@ import pytest
 
 from agentv_stages.sinks.event_lines import EventLines
 from agentv_stages.sinks.summary_log import SummaryLog
+from agentv_stages.times import iso
 from agentv_stream import import_sessions
 from agentv_stream.discovery.show import show_session
 from agentv_stream.files import read_pieces
@@ -17,7 +18,10 @@ from support.decoding import FIXTURES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LOGS = sorted([*EXAMPLES.glob("*.json*"), *FIXTURES.glob("*/*.json*")])
-NUMBERS = ("-7", "18446744073709551616", "1e300", "-1e308", "1" + "0" * 30, "1" + "0" * 400, "7" * 5_000)
+NUMBERS = (
+    *("-7", "999999999999999", "18446744073709551616", "1e300", "-1e308"),
+    *("1" + "0" * 30, "1" + "0" * 400, "7" * 5_000),
+)
 
 
 def bent(path: Path, number: str, into: Path) -> Path:
@@ -39,6 +43,8 @@ def test_a_session_is_read_and_shown(path: Path, number: str, tmp_path: Path) ->
         log.render(batch)
         for event in batch.events:
             events.line(event)
+            time_ms = event.source.time_ms
+            assert time_ms is None or iso(time_ms)
     result = reader.result()
     estimate_cost(result)
     result.to_json()

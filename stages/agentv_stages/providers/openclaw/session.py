@@ -33,7 +33,7 @@ from agentv_stages.pruning import REFUSED
 from agentv_stages.recent import remember
 from agentv_stages.repeats import checksum
 from agentv_stages.scripts import Script, hold
-from agentv_stages.times import whole_ms
+from agentv_stages.times import epoch_ms, whole_ms
 
 _DISPATCH = "tool_call"
 _SCRIPT = "exec"
@@ -138,7 +138,7 @@ class SessionDecoder(PiSessionDecoder):
         script = state.scripts.get(parent)
         if script is not None:
             script.made = True
-        source = self.context.source(record, whole_ms(details.timestamp))
+        source = self.context.source(record, epoch_ms(details.timestamp))
         call_id = details.tool_call_id or f"{parent}/{record.row}"
         message_id = script.message_id if script is not None else state.message_id or f"m{record.row}"
         arguments = details.input if given(details.input) else EMPTY_OBJECT
