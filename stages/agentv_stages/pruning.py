@@ -100,7 +100,7 @@ def prune(value: Any, message: str) -> bool:
     all elements of its type there, because none of them fits.
     """
     path = message.rpartition("`$")[2].rstrip("`") if "`$" in message else ""
-    steps = [m[1] if m[1] is not None else m[2] for m in _STEP.finditer(path)]
+    steps = _whole(value, [m[1] if m[1] is not None else m[2] for m in _STEP.finditer(path)])
     if not steps:
         return False
     holders = [value]
@@ -110,6 +110,23 @@ def prune(value: Any, message: str) -> bool:
     got = found[1] if found and found[1] in _KNOWN else None
     removed = [_take(holder, steps[-1], got, ANY in steps) for holder in holders]
     return any(removed)
+
+
+def _whole(value: Any, steps: list[str]) -> list[str]:
+    """The steps, those joined that are one name with dots in it (`github.com/copilot`)."""
+    here, out = value, list[str]()
+    while steps and isinstance(here, dict):
+        members = cast(dict[str, Any], here)
+        names = (".".join(steps[:end]) for end in range(1, len(steps) + 1))
+        name = next((name for name in names if name in members), None)
+        if name is None:
+            break
+        out.append(name)
+        here, steps = members[name], steps[name.count(".") + 1 :]
+        while steps and steps[0].isdigit() and isinstance(here, list) and int(steps[0]) < len(here):  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+            out.append(steps[0])
+            here, steps = here[int(steps[0])], steps[1:]  # pyright: ignore[reportUnknownVariableType] - as above
+    return out + steps
 
 
 def _below(holder: Any, step: str) -> Iterator[Any]:

@@ -25,7 +25,13 @@ def told(result: Result) -> dict[str, Any]:
         name: {key: figure for key, figure in row.items() if not key.startswith("bytes_")}
         for name, row in summary["tools"].items()
     }
-    return {"summary": summary, "tokens": result.tokens, "status": result.status, "events": result.events}
+    return {
+        "summary": summary,
+        "tokens": result.tokens,
+        "session": result.session,
+        "status": result.status,
+        "events": result.events,
+    }
 
 
 @pytest.mark.parametrize(
@@ -34,6 +40,8 @@ def told(result: Result) -> dict[str, Any]:
         (GEMINI, 12, ("error", "message"), {}),  # the call had no result, and there was no fault
         (GEMINI, 18, ("stats", "models"), 5),  # the session had no end, and there was no fault
         (CLAUDE, 5, ("parentUuid",), 5),  # the answer had no tokens
+        (FIXTURES / "acp" / "qwen.jsonl", 1, ("params", "update", "content", "type"), 5),  # the session had no id
+        (FIXTURES / "acp" / "copilot.jsonl", 18, ("params", "update", "_meta", "github.com/copilot", "agentId"), []),
         (FIXTURES / "acp" / "qwen.jsonl", 2, ("params", "update", "content", "type"), 5),
         (FIXTURES / "acp" / "opencode.jsonl", 6, ("msg", "params", "update", "content", "type"), {}),
         (FIXTURES / "pi" / "session-v3.jsonl", 3, ("message", "content"), True),

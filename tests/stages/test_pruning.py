@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agentv_stages.pruning import prune
 
@@ -13,7 +13,12 @@ class Inner(Struct):
     x: int = 0
 
 
+class Dotted(Struct):
+    inner: Inner | None = field(name="example.com/v1.2", default=None)
+
+
 class Outer(Struct):
+    dotted: list[Dotted] | None = None
     one: Inner | None = None
     many: list[Inner] | None = None
     named: dict[str, Inner] | None = None
@@ -31,6 +36,8 @@ class Outer(Struct):
         ({"lists": {"a": [{"x": 1}], "b": [None, {"x": 2}]}}, {"lists": {"a": [{"x": 1}], "b": [{"x": 2}]}}),
         ({"many": [7, {"x": 1}, 8, None]}, {"many": [{"x": 1}, None]}),
         ({"many": 7}, {}),
+        ({"dotted": [{}, {"example.com/v1.2": {"x": "s", "y": 1}}]}, {"dotted": [{}, {"example.com/v1.2": {"y": 1}}]}),
+        ({"dotted": [{"example.com/v1.2": 7, "z": 1}]}, {"dotted": [{"z": 1}]}),
     ],
 )
 def test_only_what_does_not_fit_is_removed(given: dict[str, Any], left: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Session updates in ACP. In: one `session/update` of any kind. Out: its events."""
 
-from msgspec import Raw
+from msgspec import Raw, ValidationError
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionInfo, Source
@@ -21,14 +21,20 @@ def updated(at: Connection, params: wire.Params | None, record: Record, source: 
     if params is None or params.update is None:
         batch.ignore("session/update/empty")
         return
-    if at.state.session_id is None and params.sessionId:
+    known, outer = at.state.session_id, at.stream
+    if known is None and params.sessionId:
         facts(at, source, batch, session_id=params.sessionId)
-    if params.sessionId and params.sessionId in at.state.children:
-        outer, at.stream = at.stream, f"subagent:{params.sessionId}"
-        _update(at, params.update, record, on_stream(source, at.stream), batch)
+    try:
+        if params.sessionId and params.sessionId in at.state.children:
+            at.stream = f"subagent:{params.sessionId}"
+            _update(at, params.update, record, on_stream(source, at.stream), batch)
+        else:
+            _update(at, params.update, record, source, batch)
+    except ValidationError:  # the record will be decoded again, without what does not fit
+        at.state.session_id = known
+        raise
+    finally:
         at.stream = outer
-        return
-    _update(at, params.update, record, source, batch)
 
 
 def _update(at: Connection, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
