@@ -9,7 +9,8 @@ import pytest
 from agentv_stream import Result, summarize
 from support.decoding import FIXTURES
 
-GEMINI = Path(__file__).parents[2] / "examples" / "gemini.jsonl"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GEMINI = EXAMPLES / "gemini.jsonl"
 CLAUDE = FIXTURES / "claude" / "0f3c2a10-5b7e-4c1d-9a61-2d5e8f9b7c01.jsonl"
 
 
@@ -79,3 +80,17 @@ def test_an_error_ends_a_prompt_whatever_its_code_is() -> None:
     error: dict[str, Any] = {"jsonrpc": "2.0", "id": 3, "error": {"code": {}, "message": "no"}}
     result = summarize(b"\n".join([*head, dumped(error)]))
     assert (result.status, result.evidence.reason, result.faults) == ("error", "no", {"schema": 1})
+
+
+def test_the_tokens_of_an_answer_that_broke_off_count() -> None:
+    """With --include-partial-messages they are told before its first block."""
+    (init,) = [line for line in (EXAMPLES / "claude.jsonl").read_bytes().splitlines() if b'"init"' in line]
+    usage = {"input_tokens": 4, "cache_read_input_tokens": 100, "cache_creation_input_tokens": "x", "output_tokens": 1}
+    message: dict[str, Any] = {"id": "msg_1", "role": "assistant", "model": "claude-x", "content": [], "usage": usage}
+    begun: dict[str, Any] = {
+        "type": "stream_event",
+        "event": {"type": "message_start", "message": message},
+        "session_id": "s-1",
+    }
+    result = summarize(b"\n".join((init, dumped(begun))))
+    assert (result.faults, result.tokens["input"]) == ({"schema": 1}, 104)

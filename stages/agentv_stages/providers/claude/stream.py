@@ -225,7 +225,7 @@ class StreamDecoder:
             self.state.unfinished.model = message.model
             if self.state.partial_id and message.usage and message.model != SYNTHETIC_MODEL:
                 # An empty answer, and one broken off before its first block, reports no other usage.
-                usage = read_usage(message.usage)
+                usage = read_usage(message.usage, "event.message.usage")
                 seen = self.state.others if line.parent_tool_use_id else self.state.main
                 seen.message_id, seen.usage, seen.final = self.state.partial_id, message.usage, False
                 batch.events.append(token_usage(source, self.state.partial_id, usage, message.model, False))

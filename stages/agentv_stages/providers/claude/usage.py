@@ -7,8 +7,8 @@ from agentv_stages.providers.claude.wire import ModelUsage, Usage, decode_usage
 from agentv_stages.tokens import known_sum
 
 
-def read_usage(raw: Raw) -> Usage:
-    """The usage of a message.
+def read_usage(raw: Raw, place: str = "message.usage") -> Usage:
+    """The usage of a message, which is at `place` in its record.
 
     Raises: msgspec.ValidationError that names the member by its place in the record, so that it can be left out.
     """
@@ -16,7 +16,7 @@ def read_usage(raw: Raw) -> Usage:
         return decode_usage(raw)
     except ValidationError as error:
         said, _, path = str(error).partition(" - at `$")
-        raise ValidationError(f"{said} - at `$.message.usage{path.rstrip('`')}`") from error
+        raise ValidationError(f"{said} - at `$.{place}{path.rstrip('`')}`") from error
 
 
 def token_usage(source: Source, key: str, usage: Usage, model: str | None, final: bool) -> TokenUsage:
