@@ -230,7 +230,7 @@ async def open_stream(
         inputs = [source] if isinstance(source, (str, PathLike, int)) else []
         outputs = (("transcript", wanted.transcript), ("tee", "-" if wanted.tee else None))
         await anyio.to_thread.run_sync(check_own_files, outputs, inputs)
-    send, receive = anyio.create_memory_object_stream[Batch](wanted.bound)
+    send, receive = anyio.create_memory_object_stream[Batch](max(wanted.bound, 1))  # `take` needs room in it
     news = News()
     with send, receive:
         session = StreamSession(

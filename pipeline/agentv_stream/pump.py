@@ -91,7 +91,8 @@ class News:
 
 
 async def take(receive: MemoryObjectReceiveStream[Item], news: News) -> Item:
-    """As `receive.receive()`, for callers who may be cancelled by asyncio itself (`asyncio.wait_for`).
+    """As `receive.receive()`, for callers who may be cancelled by asyncio itself (`asyncio.wait_for`). The channel must
+    have room for an item.
 
     `receive` itself loses the item if such a cancellation comes just after a sender has handed it one.
     """
