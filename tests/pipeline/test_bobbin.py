@@ -141,6 +141,6 @@ def test_no_text_raises(text: str) -> None:
     assert summary["total_tool_calls"] == 0
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"type":"result","a":' + "[" * 5_000 + "]" * 5_000 + "}"])
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"type":"result","a":' + "[" * 200_000 + "]" * 200_000 + "}"])
 def test_what_is_nested_too_deeply_is_no_result(text: str) -> None:
     assert parse_stream_json(text)[0] is None

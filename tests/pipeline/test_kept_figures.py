@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,7 @@ def test_a_damaged_cache_begins_anew(logs: Path, tmp_path: Path, content: bytes)
 
 def test_entries_of_another_shape_are_read_again(logs: Path, tmp_path: Path) -> None:
     figures(logs)
-    with sqlite3.connect(database(tmp_path)) as file:
+    with closing(sqlite3.connect(database(tmp_path))) as file, file:
         file.execute("UPDATE figures SET entry = X'93'")
     again = figures(logs)
     assert again.cached == 0 and equal(again, figures(logs, False))
@@ -177,16 +178,16 @@ def test_a_cache_that_cannot_be_used_is_told_and_costs_nothing_else(logs: Path, 
 def test_it_is_private_and_forgets_what_nobody_asks_for(logs: Path, tmp_path: Path) -> None:
     figures(logs)
     assert database(tmp_path).stat().st_mode & 0o777 == 0o600
-    with sqlite3.connect(database(tmp_path)) as file:
+    with closing(sqlite3.connect(database(tmp_path))) as file, file:
         file.execute("UPDATE figures SET day = day - 80")
     (first, *_) = sorted(logs.rglob("*.jsonl"))
     first.unlink()
     figures(logs)
-    with sqlite3.connect(database(tmp_path)) as file:
+    with closing(sqlite3.connect(database(tmp_path))) as file, file:
         file.execute("UPDATE figures SET day = day - 11")
         count = file.execute("SELECT count(*) FROM figures").fetchone()[0]
     figures(logs)
-    with sqlite3.connect(database(tmp_path)) as file:
+    with closing(sqlite3.connect(database(tmp_path))) as file, file:
         assert file.execute("SELECT count(*) FROM figures").fetchone()[0] == count - 1
 
 
