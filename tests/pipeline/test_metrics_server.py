@@ -72,6 +72,17 @@ def test_a_page_whose_name_leads_here_gets_nothing(running: tuple[str, object, o
     assert asked(running[0], host).startswith(b"HTTP/1.1 403 ")
 
 
+def test_a_name_behind_what_is_read_of_a_question_is_no_way_in(running: tuple[str, object, object]) -> None:
+    name, _, port = running[0].removeprefix("http://").partition(":")
+    with socket.create_connection((name, int(port)), timeout=5) as client:
+        client.sendall(b"GET /metrics?" + b"a" * 8192 + b" HTTP/1.1\r\n")  # Host: evil.example comes after it
+        assert client.recv(12) == b"HTTP/1.1 431"
+
+
+def test_a_host_of_blanks_holds_up_nobody(running: tuple[str, object, object]) -> None:
+    assert asked(running[0], " " * 8000 + "x:x").startswith(b"HTTP/1.1 200 ")
+
+
 def test_a_question_for_the_head_gets_no_body(running: tuple[str, object, object]) -> None:
     head, _, body = asked(running[0], "127.0.0.1", "HEAD").partition(b"\r\n\r\n")
     assert (head[:12], body) == (b"HTTP/1.1 200", b"")

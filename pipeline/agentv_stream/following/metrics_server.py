@@ -27,7 +27,8 @@ from agentv_stream.following.running import Running
 PREFIX = "agentv_stream_"
 MOST_REQUEST = 8192
 STALE_SECONDS = 60.0
-_HOST = re.compile(rb"\r\nhost:[ \t]*(\[[^\]\r\n]*\]|[^:\r\n]*?)(?::\d*)?[ \t]*\r\n", re.IGNORECASE)
+_HOST = re.compile(rb"\r\nhost:([^\r\n]*)\r\n", re.IGNORECASE)
+_NAME = re.compile(rb"(\[[^\]]*\]|[^:]*)(?::\d*)?")
 MOST_ASKING = 16  # concurrent requests; each has five seconds
 
 
@@ -66,7 +67,9 @@ async def _answer(follower: Follower, running: Running, slots: anyio.Semaphore, 
                 head = b""
                 while b"\r\n\r\n" not in head and len(head) < MOST_REQUEST:
                     head += await stream.receive()
-                if _asked_by_name(head, stream):
+                if b"\r\n\r\n" not in head:  # the host may be in what was not read
+                    status, kind, body = "431 Request Header Fields Too Large", "text/plain", b""
+                elif _asked_by_name(head, stream):
                     status, kind, body = "403 Forbidden", "text/plain", b"ask for the address, or for localhost\n"
                 else:
                     status, kind, body = await _respond(follower, running, head)
@@ -82,7 +85,8 @@ async def _answer(follower: Follower, running: Running, slots: anyio.Semaphore, 
 def _asked_by_name(head: bytes, stream: ByteStream) -> bool:
     """Whether loopback is addressed by some other name: as in a DNS rebinding attack by a page in a browser."""
     local = str(stream.extra(SocketAttribute.local_address)[0])
-    host = _HOST.search(head)
+    found = _HOST.search(head)
+    host = _NAME.fullmatch(found[1].strip(b" \t")) if found else None
     if host is None or not host[1] or not ip_address(local.partition("%")[0]).is_loopback:
         return False
     name = host[1].decode("ascii", "replace").lower()
