@@ -4,8 +4,8 @@ import re
 from typing import Any, NamedTuple
 
 _BEGIN = re.compile(r"^([ \t]*)\*\*\* Begin Patch", re.M)
-_HEADER = re.compile(r"^([ \t]*)\*\*\* (?:(Add|Update|Delete) File|Move to): (.+?)[ \t\r]*$", re.M)
-_UNIFIED = re.compile(r"^--- (?:[ab]/)?([^\t\r\n]+)[^\n]*\n\+\+\+ (?:[ab]/)?([^\t\r\n]+)", re.M)
+_HEADER = re.compile(r"^([ \t]*)\*\*\* (?:(Add|Update|Delete) File|Move to): (.+)$", re.M)
+_UNIFIED = re.compile(r"^--- (?:[ab]/)?([^\t\r\n]++)[^\n]*+\n\+\+\+ (?:[ab]/)?([^\t\r\n]+)", re.M)
 _ANCHORED = re.compile(r"^\[([^\]\r\n]+)#[0-9A-Fa-f]{4,16}\][ \t\r]*$", re.M)
 _KEPT_FILES = 1_000
 
@@ -31,7 +31,7 @@ def read_patch(text: str) -> Patch:
     for _, action, path in headers:
         adds_only = adds_only and action == "Add"
         if len(files) < _KEPT_FILES:
-            files[path] = None
+            files[path.rstrip(" \t\r") or path[0]] = None
     if not files:
         for found in _UNIFIED.finditer(text):
             old, path = found.groups()

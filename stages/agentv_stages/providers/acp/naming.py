@@ -32,7 +32,7 @@ KINDS: dict[str, Kind] = {
 """What an unknown tool does, by the protocol's kinds."""
 TOUCHES_FILES = ("read", "edit", "delete", "move")
 NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
-GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)__(?P=name)_\d+_(?P<part>\d+)\Z")
+GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]{0,127}?)__(?P=name)_\d+_(?P<part>\d+)\Z")
 OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)-\d{11,}(?:-\d+)?\Z")  # with a counter behind it in 0.41
 OPENHANDS_KIND = re.compile(r"(?!MCPTool)(?P<name>[A-Za-z]+)Action\Z")
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")

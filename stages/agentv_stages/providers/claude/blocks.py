@@ -33,7 +33,6 @@ from agentv_stages.providers.claude.wire import (
 PARTS = tuple(f"-content-{i}" for i in range(64))
 SYNTHETIC_MODEL = "<synthetic>"
 _COMMAND_NAME = re.compile(r"<command-name>\s*(/[^<\s]*)\s*</command-name>")
-_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _INJECTED = (
     "<command-message>",
     "<local-command-",
@@ -144,8 +143,8 @@ def slash_command(source: Source, at: str, text: str) -> SlashCommand | None:
     command = _COMMAND_NAME.search(text)
     if command is None:
         return None
-    args = _COMMAND_ARGS.search(text)
-    return SlashCommand(source, at, command[1], args[1].strip() or None if args else None)
+    args, closed, _ = text.partition("<command-args>")[2].partition("</command-args>")
+    return SlashCommand(source, at, command[1], args.strip() or None if closed else None)
 
 
 def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bool) -> UserText | SlashCommand:

@@ -5,7 +5,7 @@ Source: Gemini CLI 0.61 (`mcp_<server>_<tool>`, display name `lookup (demo MCP S
 
 import re
 
-_DISPLAY = re.compile(r"^(.*?)\s*\(([^()]*) MCP Server\)\s*$")
+_DISPLAY = re.compile(r"\(([^()]*) MCP Server\)\Z")
 
 
 def tool_name(name: str, display: str | None = None) -> str:
@@ -14,9 +14,9 @@ def tool_name(name: str, display: str | None = None) -> str:
     The display name is reliable; without it the server is taken to end at the first underscore.
     """
     if display is not None and display.endswith(" MCP Server)"):
-        shown = _DISPLAY.match(display)
-        if shown and shown[2].strip():
-            server = shown[2].strip()
+        shown = _DISPLAY.search(display)
+        if shown and shown[1].strip():
+            server = shown[1].strip()
             tool = name
             for prefix in (f"mcp_{server}_", f"{server}__"):
                 if name.startswith(prefix):

@@ -16,7 +16,7 @@ from agentv_stages.providers.vscode.wire import CommandLine, Metadata, ModelCall
 
 TOOL_PART = "toolInvocationSerialized"
 _MCP_LABEL = 13  # characters of a server's label in its tools' names
-_LINK = re.compile(r"\]\((file://[^)\s]+)\)")
+_LINK = re.compile(r"\]\((file://(?:[^)\s\]]|\](?!\(file://))++)\)")
 _NAMES = {"copilot_multiReplaceString": "multi_replace_string_in_file", "copilot_findTextInFiles": "grep_search",
           "copilot_findFiles": "file_search", "copilot_searchCodebase": "semantic_search",
           "copilot_listDirectory": "list_dir", "copilot_fetchWebPage": "fetch_webpage",

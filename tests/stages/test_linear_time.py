@@ -1,0 +1,34 @@
+"""Texts made to be slow: what reads them takes time in proportion to their length."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from agentv_stages.event import Source
+from agentv_stages.patch import read_patch
+from agentv_stages.providers.acp.naming import part_of_answer
+from agentv_stages.providers.claude.blocks import slash_command
+from agentv_stages.providers.gemini.names import tool_name
+from support.vscode_chats import only, tool
+
+SOURCE = Source("log", 0, 0, 0)
+N = 100_000
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        lambda: read_patch("*** Add File: a" + " " * N + "b"),
+        lambda: read_patch("--- " + "a" * N + "\n"),
+        lambda: slash_command(SOURCE, "", "<command-name>/a</command-name>" + "<command-args>" * N),
+        lambda: tool_name("a", "a" + " " * N + "b MCP Server)"),
+        lambda: part_of_answer("_" * N),
+        lambda: only(tool("c", pastTenseMessage={"value": "](file://" * N})),
+    ],
+    ids=["patch-header", "unified-diff", "slash-command", "mcp-display-name", "gemini-call-id", "vscode-link"],
+)
+def test_a_text_made_to_be_slow_is_not(reads: Callable[[], object]) -> None:
+    begun = time.process_time()
+    reads()
+    assert time.process_time() - begun < 2
