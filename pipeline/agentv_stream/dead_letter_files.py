@@ -46,7 +46,7 @@ def letter_files(places: list[Path] | None) -> list[Path]:
     found: list[Path] = []
     for place in places or [DEFAULT_ROOT / "logs"]:
         if is_folder(place):
-            found += sorted(place.rglob(f"*{LETTERS}"))
+            found += sorted(filter(is_file, place.rglob(f"*{LETTERS}")))
         elif is_file(place):
             if place.stat().st_size and next(letters(place), None) is None:
                 raise SourceError(f"{place} holds no dead letters; files of them end in {LETTERS}")
@@ -84,7 +84,7 @@ def data_of(letter: Letter, path: Path) -> bytes:
     folder, _, name = letter.blob.partition("/")
     own = blob_folder(path).name
     place = (path.parent / (own if folder == told_path(own) else folder) / name).resolve()
-    if not place.is_relative_to(path.parent.resolve()):
+    if not place.is_relative_to(path.parent.resolve()) or not is_file(place):
         return b""
     try:
         return place.read_bytes()

@@ -23,8 +23,10 @@ class LocalFolder:
         return sorted(path for path in paths if is_file(path))
 
     def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` decompressed bytes."""
+        """The first `limit` decompressed bytes; none of a pipe or a device, which may have no end, or no writer."""
         try:
+            if not is_file(path):
+                return b""
             with Path(path).open("rb") as file:
                 return first_unpacked(file, path, limit)
         except OSError:

@@ -51,6 +51,25 @@ def test_a_list_for_people_acts_on_no_terminal_and_one_for_programs_is_json(fold
     assert fault_bytes(rows[0]["letter"]) == "not json \\x1b[2J\n"
 
 
+def test_pipes_among_the_letters_are_not_waited_for(tmp_path: Path) -> None:
+    """An agent may write where its letters are."""
+    blobs, pipe = tmp_path / "a.dead", tmp_path / "b.dead-letters.jsonl"
+    blobs.mkdir()
+    os.mkfifo(blobs / "1.bin")
+    os.mkfifo(pipe)
+    letter = {"reason": "x", "file": "log", "row": 0, "offset": 0, "length": 9, "detail": "", "blob": "a.dead/1.bin"}
+    path = tmp_path / "a.dead-letters.jsonl"
+    path.write_text(json.dumps(letter) + "\n")
+    assert letter_files([tmp_path]) == [path]
+    held = os.open(blobs / "1.bin", os.O_RDWR | os.O_NONBLOCK)
+    os.write(held, b"from a pipe")
+    try:
+        assert data_of(next(letters(path)), path) == b""
+        assert os.read(held, 20) == b"from a pipe"
+    finally:
+        os.close(held)
+
+
 def test_of_bytes_that_stand_in_the_log_alone_the_place_is_shown(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"\n".join([*RECORDS[:2], RECORDS[3]]) + b"\n")  # a result whose call was cut out

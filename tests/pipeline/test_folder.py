@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,6 +31,23 @@ def test_folders_with_glob_signs_in_their_names_are_taken_literally(tmp_path: Pa
     found = companions_of(get_provider("claude"), str(main))
     assert [companion.path for companion in found] == [str(agents / "agent-1.jsonl")]
     assert found[0].context.stream == "sidechain:1"
+
+
+def test_a_pipe_beside_a_log_is_not_waited_for(tmp_path: Path) -> None:
+    agents = tmp_path / SESSION / "subagents"
+    agents.mkdir(parents=True)
+    (agents / "agent-1.jsonl").write_bytes(b"{}\n")
+    os.mkfifo(agents / "agent-1.meta.json")
+    main = tmp_path / f"{SESSION}.jsonl"
+    main.write_bytes(b"{}\n")
+    held = os.open(agents / "agent-1.meta.json", os.O_RDWR)  # so that opening it does not block, but reading would
+    try:
+        os.write(held, b'{"toolUseId": "t"}')
+        found = companions_of(get_provider("claude"), str(main))
+        assert [companion.path for companion in found] == [str(agents / "agent-1.jsonl")]
+        assert os.read(held, 100) == b'{"toolUseId": "t"}'
+    finally:
+        os.close(held)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

@@ -1,5 +1,6 @@
 """OpenCode's stores: what they list, and what is none."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -58,6 +59,20 @@ def test_a_file_of_a_folder_that_was_removed_is_left_out_and_an_unreadable_one_i
     (messages / "ses_8.json").mkdir()
     with pytest.raises(StoreError, match="ses_8"):
         list(read_rows(folder, "ses_1"))
+
+
+def test_a_pipe_in_a_folder_is_an_error_and_not_waited_for(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, export())
+    pipe = folder / "storage" / "message" / "ses_1" / "ses_8.json"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    os.write(held, b"from a pipe")
+    try:
+        with pytest.raises(StoreError, match="ses_8"):
+            list(read_rows(folder, "ses_1"))
+        assert os.read(held, 20) == b"from a pipe"
+    finally:
+        os.close(held)
 
 
 @pytest.mark.parametrize(

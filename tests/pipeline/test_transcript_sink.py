@@ -1,6 +1,7 @@
 """The transcript's file: when it begins, whose place it may take, what a run that is cut short leaves,
 and that it reads back the same."""
 
+import os
 from pathlib import Path
 
 import anyio
@@ -227,3 +228,14 @@ def test_read_back_it_tells_what_the_log_told(log: Path, tmp_path: Path) -> None
     told = ("input", "cached", "reasoning")
     assert [again.tokens[name] for name in told] == [result.tokens[name] for name in told]
     assert (again.cost_usd, again.duration_ms) == (result.cost_usd, result.duration_ms)
+
+
+def test_a_pipe_with_the_name_of_a_transcript_is_of_no_session(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.transcript.jsonl"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    os.write(held, b'{"source": {"session_id": "s"}}\n')
+    try:
+        assert not is_of_session(pipe, "s")
+    finally:
+        os.close(held)

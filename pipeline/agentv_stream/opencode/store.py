@@ -3,9 +3,11 @@
 Kilo's `kilo.db` has the same tables. Source: opencode 1.2 to 1.18, Kilo 7.0 and 7.7 (SQLite), 0.3 to 1.1 (files).
 """
 
+import errno
 import heapq
 import re
 import sqlite3
+import stat
 from collections.abc import Collection, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -261,6 +263,14 @@ class _Database:
                 yield text, readable(data) if isinstance(data, bytes) else b"{}"
 
 
+def _bytes_of(file: Path) -> bytes:
+    """What a file holds. Raises: OSError, also for a pipe or a device: it may have no writer, or no end."""
+    mode = file.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "it is not a file", str(file))
+    return file.read_bytes()
+
+
 @dataclass
 class _Folder:
     """`session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`; before that, all below `session/`."""
@@ -274,7 +284,7 @@ class _Folder:
         found: list[StoredSession] = []
         for file in sorted((self.root / "session").glob("*/*.json")):
             try:
-                session = _decode_session_file(file.read_bytes())
+                session = _decode_session_file(_bytes_of(file))
             except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
                 continue  # it was removed after it was listed, or is no session
             if session.id == file.stem and _ID.match(session.id):
@@ -307,7 +317,7 @@ class _Folder:
         for place in places:
             for file in sorted((self.root / place).glob("*.json")):
                 try:
-                    data = file.read_bytes()
+                    data = _bytes_of(file)
                 except FileNotFoundError:
                     continue  # it was removed after it was listed
                 yield file.stem, readable(data)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import msgspec
 
+from agentv_stream.files import is_file
+
 
 class _Head(msgspec.Struct):
     """The part of a row that identifies the session."""
@@ -13,6 +15,8 @@ class _Head(msgspec.Struct):
 
 def _source(path: Path) -> dict[str, object]:
     """The `source` of a transcript's first row; empty for a file that is not a transcript."""
+    if not is_file(path):  # opening a pipe would wait for its writer
+        return {}
     try:
         with path.open("rb") as file:
             return msgspec.json.decode(file.readline(64 * 1024 * 1024), type=_Head).source
