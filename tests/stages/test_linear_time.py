@@ -23,7 +23,7 @@ N = 100_000
         lambda: read_patch("--- " + "a" * N + "\n"),
         lambda: slash_command(SOURCE, "", "<command-name>/a</command-name>" + "<command-args>" * N),
         lambda: tool_name("a", "a" + " " * N + "b MCP Server)"),
-        lambda: part_of_answer("_" * N),
+        lambda: part_of_answer("_" * N * 5),
         lambda: only(tool("c", pastTenseMessage={"value": "](file://" * N})),
     ],
     ids=["patch-header", "unified-diff", "slash-command", "mcp-display-name", "gemini-call-id", "vscode-link"],
