@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from msgspec import Raw, json
 
-from agentv_stages.event import AnyEvent
+from agentv_stages.event import AnyEvent, Reasoning
 from agentv_stages.trajectory import ConfigError
-from support.trajectories import Trace, evaluator_of, score, trace_of
+from support.trajectories import Trace, evaluator_of, judge, score, trace_of
 
 
 def orders() -> list[AnyEvent]:
@@ -114,3 +115,27 @@ def test_any_tool_at_all_may_be_counted_by_a_star() -> None:
     config = {"type": "trajectory:tool-used", "value": {"name": "*", "min": 2}}
     assert score(config, trace_of(["Read"])) == (0, False)
     assert score(config, trace_of(["Read", "Edit"])) == (1, True)
+
+
+@pytest.mark.parametrize("kind", ["message", "reasoning"])
+def test_an_answer_is_one_step_of_its_type_whatever_stands_between_its_blocks(kind: str) -> None:
+    trace = Trace()
+    for stream in ("main", "sidechain:s", "main", "sidechain:s"):
+        trace.events.append(Reasoning(trace.source(stream), "-0", "one", Raw(b'"hm"')))
+        trace.text(message_id="one", stream=stream)
+    for streams, number in (("main", 1), ("all", 2)):
+        value = {"type": kind, "min": number, "max": number}
+        config = {"type": "trajectory:step-count", "value": value, "streams": streams}
+        assert score(config, trace.events) == (1, True)
+
+
+def test_many_answers_are_counted_also_after_a_restart() -> None:
+    config = {"type": "trajectory:step-count", "value": {"type": "message", "min": 3_000, "max": 3_000}}
+    first, second = evaluator_of(config), evaluator_of(config)
+    trace = Trace()
+    for i in range(3_000):
+        trace.text(message_id=f"m{i}").text(message_id=f"m{max(0, i - 1_000)}")
+    for event in trace.events[:3_000]:
+        first.push(event)
+    second.restore(json.decode(json.encode(first.snapshot())))
+    assert judge(second, trace.events[3_000:]).score == 1

@@ -23,6 +23,8 @@ from agentv_stages.trajectory.wildcards import glob
 STEP_TYPES = ("tool", "command", "message", "reasoning", "search", "span")
 COMMAND_TOOLS = frozenset(("exec_command", "local_shell", "shell"))
 
+_RECENT = 1_024
+
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
@@ -69,7 +71,8 @@ def fits(matcher: Matcher, types: Sequence[str], names: Sequence[str]) -> bool:
 class StepState(Struct):
     counts: list[int] = []
     evidence: list[list[Evidence]] = []
-    last_message: str = ""
+    answers: dict[str, None] = {}
+    earlier: dict[str, None] = {}  # the answers before those in `answers`
     position: int = 0
     failed: bool = False
     seen: bool = False
@@ -93,13 +96,21 @@ class _Steps:
         if not counts(event, self._all):
             return False
         if isinstance(event, AssistantText | Reasoning):
-            # Blocks and deltas of one answer are a single step of their type.
-            key = f"{type(event).__name__}:{event.message_id}"
-            if key == self.state.last_message:
+            # Blocks and deltas of one answer are a single step of their type, whatever stands between them.
+            if not self._begins(f"{type(event).__name__} {event.source.stream} {event.message_id}"):
                 return False
-            self.state.last_message = key
         types, names = step_names(event, self._compat)
         return bool(types) and self._step(event, types, names)
+
+    def _begins(self, answer: str) -> bool:
+        """Whether nothing of this answer has come; at least the last `_RECENT` of them are remembered."""
+        state = self.state
+        if answer in state.answers or answer in state.earlier:
+            return False
+        if len(state.answers) >= _RECENT:
+            state.earlier, state.answers = state.answers, {}
+        state.answers[answer] = None
+        return True
 
     def _step(self, event: AnyEvent, types: Sequence[str], names: Sequence[str]) -> bool:
         raise NotImplementedError
