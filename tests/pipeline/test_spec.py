@@ -593,3 +593,47 @@ def test_an_output_of_ours_in_the_place_of_a_spec_is_told_by_its_name(tmp_path: 
     for name in ("r.json", "l.jsonl"):
         text = '{"schema_version": "agentv_stream.result.v1", "session": {}}\n'
         assert refused(tmp_path, text, name) == f"{name} is an output of ours (agentv_stream.result.v1), not a spec"
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "message"),
+    [
+        ("type: tool-trajectory\nmode: any_order\nminimums: true", 6, "minimums maps tools to numbers"),
+        ("type: expected-messages\nmode: inorder", 5, "expected-messages knows no mode 'inorder'"),
+        ("type: expected-messages\nargs_match: all", 5, "args_match knows no 'all'"),
+        ("type: skill-used\nvalue: ''", 5, "value is a name, a list of names"),
+        ("type: skill-used\nvalue:\n  name: a\n  min: 1\n  max: x", 8, "max is a number"),
+        ("type: skill-used\nvalue:\n  name: a\n  pattern: 5", 7, "pattern is a text"),
+        ("type: trajectory:tool-used\nvalue: []", 5, "tool-used needs a name"),
+        ("type: trajectory:tool-used\nvalue:\n  min: 1\n  name:", 7, "name is a text"),
+        ("type: trajectory:tool-used\nvalue:\n  min: 1\n  pattern: ''", 7, "pattern is a text"),
+        ("type: trajectory:tool-args-match\nvalue:\n  args: {}\n  name: 5", 7, "name is a text"),
+        ("type: trajectory:step-count\nvalue:\n  min: 1\n  name: ''", 7, "name is a text"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_place(tmp_path: Path, rule: str, line: int, message: str) -> None:
+    text = "tests:\n  - id: a\n    assertions:\n      - " + rule.replace("\n", "\n        ") + "\n"
+    (tmp_path / "spec.yaml").write_text(text)
+    with pytest.raises(SpecError) as raised:
+        load_spec(tmp_path / "spec.yaml")
+    assert str(raised.value).startswith(f"{tmp_path / 'spec.yaml'}:{line}: {message}")
+    assert not raised.value.further
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "line", "message"),
+    [
+        ("type: threshold\nthreshold: 2", 6, "threshold is a number from 0 to 1"),
+        ("weights: [1]", 5, "weights maps names of members to numbers"),
+        ("weights:\n  m: 1\n  n: x", 7, "n is a number"),
+    ],
+)
+def test_a_wrong_value_of_an_aggregator_is_told_with_its_place(
+    tmp_path: Path, aggregator: str, line: int, message: str
+) -> None:
+    members = "  - type: composite\n    assertions: [{type: max-turns, max: 1, name: m}, {type: is-json, name: n}]\n"
+    text = f"assertions:\n{members}    aggregator:\n      " + aggregator.replace("\n", "\n      ") + "\n"
+    (tmp_path / "spec.yaml").write_text(text)
+    with pytest.raises(SpecError) as raised:
+        load_spec(tmp_path / "spec.yaml")
+    assert str(raised.value).startswith(f"{tmp_path / 'spec.yaml'}:{line}: {message}")

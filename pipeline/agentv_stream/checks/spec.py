@@ -152,19 +152,18 @@ class _Loader:
             for item in case.items:
                 with self.errors.noting():
                     make(item, case.context)
-            self._warn(case)
+                    self._warn(case, item)
         self.errors.check()
         if not self.spec.cases:
             raise SpecError(f"{self.spec.path}:1: the spec has no cases")
         return self.spec
 
-    def _warn(self, case: SpecCase) -> None:
-        """Warns about evaluators that do not check what their author must have meant."""
-        for item in case.items:
-            for text in doubts(item.config, case.context, case.left_out):
-                warning = f"{item.document.path}:{item.document.line(item.at)}: {text}"
-                if warning not in self.spec.warnings:
-                    self.spec.warnings.append(warning)
+    def _warn(self, case: SpecCase, item: Item) -> None:
+        """Warns about a valid evaluator that does not check what its author must have meant."""
+        for text in doubts(item.config, case.context, case.left_out):
+            warning = f"{item.document.path}:{item.document.line(item.at)}: {text}"
+            if warning not in self.spec.warnings:
+                self.spec.warnings.append(warning)
 
     # --- cases
 

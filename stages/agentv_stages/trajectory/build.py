@@ -150,13 +150,17 @@ def _composite(config: Config, scope: makers.Scope) -> Rule | Skipped:
     if is_object(aggregator):
         known_fields(aggregator, ("aggregator",), ("type", "weights", "threshold"))
         table: Any = aggregator.get("weights")
-        if is_object(table):
-            known_fields(table, ("aggregator", "weights"), [m.terms.name for m in members])
+        if table is not None:
+            if not is_object(table):
+                raise ConfigError("weights maps names of members to numbers", ("aggregator", "weights"))
+            within = ("aggregator", "weights")
+            known_fields(table, within, [m.terms.name for m in members])
             weights = [
-                number(table, m.terms.name, 0.0) or 0.0 if m.terms.name in table else m.terms.weight for m in members
+                number(table, m.terms.name, 0.0, path=within) or 0.0 if m.terms.name in table else m.terms.weight
+                for m in members
             ]
         if kind == "threshold":
-            given = number(aggregator, "threshold", 0.0, 1.0)
+            given = number(aggregator, "threshold", 0.0, 1.0, ("aggregator",))
             share = PASS if given is None else given
     return Composite(members, weights, str(kind), share)
 

@@ -44,24 +44,28 @@ def known_fields(item: Config, path: tuple[str | int, ...], names: Collection[st
             raise ConfigError(f"there is no field {str(key)!r} here", (*path, key), sorted(names), str(key))
 
 
-def number(config: Config, key: str, least: float | None = None, most: float | None = None) -> float | None:
+def number(
+    config: Config, key: str, least: float | None = None, most: float | None = None, path: tuple[str | int, ...] = ()
+) -> float | None:
+    """The number under `key`, None where there is none. Raises: ConfigError, with `path` before the key."""
+    at = (*path, key)
     value: Any = config.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise ConfigError(f"{key} is a number", (key,))
+        raise ConfigError(f"{key} is a number", at)
     if abs(value) > MOST:
-        raise ConfigError(f"{key} is a number up to {MOST:g}", (key,))
+        raise ConfigError(f"{key} is a number up to {MOST:g}", at)
     if (least is not None and value < least) or (most is not None and value > most):
         above = f" to {most:g}" if most is not None else " on"
-        raise ConfigError(f"{key} is a number from {least:g}{above}", (key,))
+        raise ConfigError(f"{key} is a number from {least:g}{above}", at)
     return value
 
 
-def integer(config: Config, key: str, least: int = 0) -> int | None:
-    value = number(config, key, least)
+def integer(config: Config, key: str, least: int = 0, path: tuple[str | int, ...] = ()) -> int | None:
+    value = number(config, key, least, path=path)
     if value is not None and value != int(value):
-        raise ConfigError(f"{key} is a whole number", (key,))
+        raise ConfigError(f"{key} is a whole number", (*path, key))
     return None if value is None else int(value)
 
 
@@ -138,7 +142,8 @@ def steps_of(config: Config, compat: bool) -> list[Step]:
     return steps
 
 
-MATCHER = ("name", "pattern", "tool", "type", "min", "max")
+NAMES = ("name", "pattern", "tool")
+MATCHER = (*NAMES, "type", "min", "max")
 
 
 def matcher_of(value: Any, path: tuple[str | int, ...], also: Sequence[str] = ()) -> Matcher:
@@ -149,7 +154,8 @@ def matcher_of(value: Any, path: tuple[str | int, ...], also: Sequence[str] = ()
         raise ConfigError("a step is a name or {name | pattern, type, min, max}", path)
     item: Mapping[str, Any] = value
     known_fields(item, path, (*MATCHER, *also))
-    name = item.get("name", item.get("pattern", item.get("tool")))
+    key = next((key for key in NAMES if key in item), None)
+    name = None if key is None else item[key]
     kind = item.get("type")
     if kind is not None and kind not in STEP_TYPES:
         raise ConfigError(f"no type of steps {kind!r}", (*path, "type"), STEP_TYPES)
@@ -159,7 +165,7 @@ def matcher_of(value: Any, path: tuple[str | int, ...], also: Sequence[str] = ()
         raise ConfigError(error.message, (*path, *error.path)) from error
     if least is not None and most is not None and most < least:
         raise ConfigError("max is less than min", (*path, "max"))
-    if name is not None and not isinstance(name, str):
-        raise ConfigError("name is a text", path)
+    if key is not None and (not isinstance(name, str) or not name):
+        raise ConfigError(f"{key} is a text", (*path, key))
     lower = least if least is not None else (0 if most is not None else 1)
     return Matcher(name or "*", kind, lower, most)

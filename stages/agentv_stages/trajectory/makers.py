@@ -34,6 +34,7 @@ from agentv_stages.trajectory.sets import Subset, Superset
 from agentv_stages.trajectory.skills import SkillTrigger, SkillUsed, skill_counts
 
 TRAJECTORY_MODES = ("any_order", "in_order", "exact", "superset", "subset")
+EXPECTED_MODES = ("exact", "in_order")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +115,12 @@ def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, 
 
 def expected_messages(config: Config, scope: Scope) -> Rule:
     steps: list[Step] = []
+    if config.get("mode") not in (None, *EXPECTED_MODES):
+        raise ConfigError(f"{config['type']} knows no mode {config['mode']!r}", ("mode",), EXPECTED_MODES)
+    usual = config.get("args_match")
+    mode = "exact" if usual is None else args_match_of(usual, ("args_match",))
     for call in scope.context.expected_calls:
         given = call["input"] if "input" in call else call.get("args", MISSING)
-        usual = config.get("args_match")
-        mode = "exact" if usual is None else args_match_of(usual, ("args_match",))
         steps.append(Step(str(call.get("tool", "")), None, given, mode, None, scope.compat))
     if config.get("mode") == "in_order" and not scope.compat:
         return InOrder(steps, scope.all)
@@ -136,7 +139,13 @@ def skill_used(config: Config, scope: Scope) -> Rule:
     inverse = (str(config["type"]) == "not-skill-used") != flag(config, "inverse", False)
     value: Any = config.get("value", config.get("skill"))
     if is_object(value):
-        known_fields(value, ("value",), ("name", "pattern", "min", "max"))
+        path = ("value",) if config.get("value") is not None else ("skill",)
+        known_fields(value, path, ("name", "pattern", "min", "max"))
+        for key in ("name", "pattern"):
+            if value.get(key) is not None and (not isinstance(value[key], str) or not value[key]):
+                raise ConfigError(f"{key} is a text", (*path, key))
+        for key in ("min", "max"):
+            integer(value, key, path=path)
     wanted = skill_counts(value)
     if inverse and is_object(value):
         if "min" in value or value.get("max", 0) != 0:
@@ -147,6 +156,8 @@ def skill_used(config: Config, scope: Scope) -> Rule:
 def tool_used(config: Config, scope: Scope) -> Rule:
     value: Any = config.get("value")
     items: list[Any] = value if is_list(value) else [value]
+    if not items:
+        raise ConfigError("tool-used needs a name", ("value",))
     matchers: list[Matcher] = []
     for i, item in enumerate(items):
         path: tuple[str | int, ...] = ("value", i) if is_list(value) else ("value",)

@@ -280,7 +280,7 @@ def skill_counts(value: Any) -> list[SkillCount]:
 
     Raises: ValueError when it has another shape.
     """
-    if isinstance(value, str):
+    if isinstance(value, str) and value:
         return [SkillCount(value)]
     if is_list(value):
         items: list[Any] = value
