@@ -637,3 +637,15 @@ def test_a_wrong_value_of_an_aggregator_is_told_with_its_place(
     with pytest.raises(SpecError) as raised:
         load_spec(tmp_path / "spec.yaml")
     assert str(raised.value).startswith(f"{tmp_path / 'spec.yaml'}:{line}: {message}")
+
+
+def test_skip_defaults_is_a_boolean_as_yaml_12_reads_it(tmp_path: Path) -> None:
+    text = "assertions: [is-json]\ntests:\n  - id: a\n    execution:\n      skipDefaults: yes\n"
+    assert refused(tmp_path, text) == "s.yaml:5: skip_defaults is true or false"
+
+
+def test_the_sign_of_a_merge_is_a_text_where_it_is_a_value(tmp_path: Path) -> None:
+    text = "x-a: &a {max: 3}\nassertions:\n  - {<<: *a, type: max-turns}\n  - {type: contains, value: <<}\n"
+    first, second = spec(tmp_path, text).cases[0].items
+    assert first.config["max"] == 3
+    assert second.config["value"] == "<<"

@@ -15,7 +15,7 @@ from agentv_stages.trajectory import Case, Context
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_doubts import doubts
 from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
-from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP
+from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP, snake
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_jsonl, read_yaml
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import UsageError
@@ -290,7 +290,11 @@ class _Loader:
             return {}
         if not is_object(execution):
             raise document.error((*at, "execution"), "execution is a mapping")
-        return known_keys(document, (*at, "execution"), execution, EXECUTION, "field of execution", self.errors)
+        read = known_keys(document, (*at, "execution"), execution, EXECUTION, "field of execution", self.errors)
+        if not isinstance(read.get("skip_defaults"), bool | None):
+            key = next(key for key in execution if snake(key) == "skip_defaults")
+            raise document.error((*at, "execution", key), "skip_defaults is true or false")
+        return read
 
 
 Places: TypeAlias = Sequence[tuple[Mapping[str, Any], Document, At]]

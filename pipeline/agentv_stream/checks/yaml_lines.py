@@ -53,6 +53,7 @@ for _tag, _words, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_words})\\Z"), _first)
 _Loader.add_constructor("tag:yaml.org,2002:int", _CoreLoader.read_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _CoreLoader.read_float)
+_Loader.add_constructor("tag:yaml.org,2002:merge", _CoreLoader.construct_yaml_str)  # where it is no key
 
 
 MOST_ERRORS = 100
