@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import TypeAlias
 
 from agentv_stages.shell import transfers
@@ -193,7 +194,7 @@ def _pack(family: str, words: list[str], command: Command) -> Part:
     if any(word in ("--stdout", "--to-stdout") or bundles(word, "c") for word in words[1:]):
         return _read(family, words, command)
     looks = any(word in ("--list", "--test") or bundles(word, "l") or bundles(word, "t") for word in words[1:])
-    return EXECUTE if looks or not operands(family, words) else WRITES
+    return EXECUTE if looks or not operands(family, words) else writes(operands(family, words))
 
 
 def _in_place(family: str, words: list[str], command: Command) -> Part:
@@ -261,7 +262,9 @@ def _find(family: str, words: list[str], command: Command) -> Part:
     while begin < len(words) and words[begin] in ("-L", "-H", "-P"):
         begin += 1
     for i, word in enumerate(words[1:], 1):
-        if word in ("-delete", "-fprint", "-fprintf", "-fls"):
+        if word == "-delete":
+            return writes(list(takewhile(lambda one: not one.startswith(("-", "(", "!")), words[begin:])))
+        if word in ("-fprint", "-fprintf", "-fls"):
             return WRITES
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
             end = next((at for at in range(i + 1, len(words)) if words[at] in (";", "+")), len(words))

@@ -24,8 +24,13 @@ FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
 QUOTES = re.compile(r"[\"'\\]")
 FIND_RUNS = re.compile(r"\s-(?:exec|execdir|ok|okdir)\s+")
-TAKES_FOLDERS = frozenset(("rm", "rmdir", "mv", "trash", "git", "remove-item", "ri", "move-item", "mi"))
-"""Programs that delete or move a folder with all that is in it."""
+TAKES_FOLDERS = frozenset(
+    (
+        *("rm", "rmdir", "mv", "trash", "git", "remove-item", "ri", "move-item", "mi"),
+        *("cp", "install", "copy-item", "cpi", "find"),
+    )
+)
+"""Programs that delete or move a folder with all that is in it, or copy into one."""
 FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Delete", "LS"))
 
 
