@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agentv_stages.trajectory import ConfigError
+from agentv_stages.trajectory.verdict import NO_TRACE
 from support.events import call, result
 from support.trajectories import Trace, evaluator_of, judge, score, trace_of
 
@@ -181,3 +182,18 @@ def test_a_skill_may_have_any_name_that_a_folder_can_have(name: str) -> None:
     assert score({"type": "skill-trigger", "skill": name}, events) == (1, True)
     assert score({"type": "skill-used", "value": name}, events) == (1, True)
     assert score({"type": "skill-used", "value": name[:2]}, events) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"type": "not-skill-used", "value": "csv"},
+        {"type": "skill-used", "value": {"name": "csv", "max": 1}},
+        {"type": "skill-trigger", "skill": "csv", "should_trigger": False},
+    ],
+)
+def test_of_a_run_without_a_stream_nothing_shows_that_a_skill_was_not_used(config: dict[str, Any]) -> None:
+    assert score(config, []) == (0, False)
+    assert judge(evaluator_of(config), []).assertions[-1].text == NO_TRACE
+    assert score(config, Trace().text().events) == (1, True)
+    assert score(config, [], compat=True) == (1, True)
