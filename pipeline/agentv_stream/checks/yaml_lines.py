@@ -36,6 +36,9 @@ class _CoreLoader(yaml.SafeLoader):
         text: str = node.value
         return float(text.replace(".", "", 1) if text.lower().lstrip("+-") in (".inf", ".nan") else text)
 
+    def read_text(self, node: Any) -> str:
+        return str(node.value)
+
 
 _Loader: Any = _CoreLoader  # PyYAML's class methods are untyped
 _Loader.yaml_implicit_resolvers = {}  # a table of its own, without those of YAML 1.1
@@ -53,7 +56,7 @@ for _tag, _words, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_words})\\Z"), _first)
 _Loader.add_constructor("tag:yaml.org,2002:int", _CoreLoader.read_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _CoreLoader.read_float)
-_Loader.add_constructor("tag:yaml.org,2002:merge", _CoreLoader.construct_yaml_str)  # where it is no key
+_Loader.add_constructor("tag:yaml.org,2002:merge", _CoreLoader.read_text)  # where it is no key
 
 
 MOST_ERRORS = 100
