@@ -12,6 +12,7 @@ from agentv_stages.event import (
     TokenUsage,
     UserText,
 )
+from agentv_stages.facts import FactsObserver
 from agentv_stages.providers.codex import PROVIDER
 from support.decoding import best, calls, check_laws, decoded, dialect, lines, records, results, texts, usages
 
@@ -208,6 +209,14 @@ def test_item_ids_begin_anew_with_each_run() -> None:
         lines(START, command("completed", 0, exit_code=0), done(), START, command("completed", 0, exit_code=0), done()),
     ).events
     assert [c.call_id for c in calls(events)] == ["item_0", "item_0@2"]
+
+
+@pytest.mark.parametrize(("more", "status"), [((), "complete"), ((TURN,), "incomplete"), ((TURN, done()), "complete")])
+def test_a_further_turn_that_did_not_end_leaves_the_run_open(more: tuple[dict[str, Any], ...], status: str) -> None:
+    """It may have been killed before its first item."""
+    facts = FactsObserver()
+    facts.observe(decoded(EXEC, [*simple(), *lines(START, TURN, *more)[2:]]))
+    assert facts.status(EXEC.has_end, 0) == status
 
 
 def test_the_form_between_is_read_too() -> None:

@@ -58,13 +58,14 @@ PASSING = frozenset({"user_message", "context_compaction", "entered_review_mode"
 class State(Struct):
     """`open` maps running items to the number of their updates, `over` has the ended items; `runs` counts
     `thread.started` lines, because item ids start anew with each. `after_result`: the model's next output begins a new
-    answer.
+    answer. `ended`: a turn of this run has ended, and no other one has begun.
     """
 
     session_id: str | None = None
     model: str | None = None
     answer: str = ""
     after_result: bool = True
+    ended: bool = False
     runs: int = 0
     open: dict[str, int] = {}
     over: Repeats = field(default_factory=Repeats)
@@ -231,7 +232,11 @@ class ExecDecoder(ItemStream):
             self._begin_thread(line, source, record, batch)
         elif kind == "turn.started":
             self.state.after_result = True
-            batch.ignore(kind)
+            if self.state.ended:  # the end before it was not the end of the run
+                self.state.ended = False
+                batch.events.append(SessionInfo(source, "", begins=True))
+            else:
+                batch.ignore(kind)
         elif kind == "error":
             message = plain(line.message)
             retry = message.startswith(_RETRY)
@@ -250,11 +255,12 @@ class ExecDecoder(ItemStream):
         state.session_id = line.thread_id or line.session_id
         state.open.clear()
         state.after_result = True
+        state.ended = False
         batch.events.append(SessionInfo(source, "", state.session_id, another=another, begins=True))
 
     def _end(self, source: Source, record: Record, failure: str | None, batch: Batch) -> None:
         status: Status = "complete" if failure is None else "error"
-        self.state.after_result = True
+        self.state.after_result = self.state.ended = True
         batch.events.append(SessionEnd(source, "", status, failure, result_json=Raw(record.data)))
 
 
