@@ -1,4 +1,4 @@
-"""Sub-agents' files that appear, and whose parents become known, while a follower looks on. The logs are Gemini's."""
+"""Sub-agents' files that appear, and whose parents become known, while a follower looks on. Most logs are Gemini's."""
 
 import json
 from pathlib import Path
@@ -40,6 +40,21 @@ def add(desk: Desk, name: str, records: list[dict[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         file.write("".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records))
+
+
+def rollout(number: int, **more: str) -> str:
+    """A log of Codex, of one turn."""
+    thread, text = f"t{number}", f"answer of t{number}"
+    content = [{"type": "output_text", "text": text}]
+    lines = [
+        ("session_meta", {"id": thread, "cwd": "/w", "cli_version": "0.120.0", **more}),
+        ("event_msg", {"type": "task_started", "turn_id": f"turn-{number}"}),
+        ("turn_context", {"turn_id": f"turn-{number}", "model": "pear-2"}),
+        ("response_item", {"type": "message", "role": "assistant", "content": content}),
+        ("event_msg", {"type": "task_complete", "turn_id": f"turn-{number}", "last_agent_message": text}),
+    ]
+    when = f"2026-03-01T10:00:0{number}.000Z"
+    return "".join(json.dumps({"timestamp": when, "type": kind, "payload": load}) + "\n" for kind, load in lines)
 
 
 def check(desk: Desk, tmp_path: Path) -> None:
@@ -91,6 +106,31 @@ def test_its_session_grows_for_the_last_time_right_after_it_was_looked_for(tmp_p
     follower.close()
     desk.close()
     check(desk, tmp_path)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_its_first_record_is_half_written_when_it_is_found(tmp_path: Path, first: bool) -> None:
+    """Only that record names the parent, and the parent does not grow any more."""
+    desk = Desk(tmp_path)
+    follower = desk.follower()
+    main, child = (desk.logs / f"rollout-2026-03-01T10-00-0{n}-t{n}.jsonl" for n in (0, 1))
+    head, *rest = rollout(1, parent_thread_id="t0").splitlines(keepends=True)
+    if first:
+        follower.round()
+    main.write_text(rollout(0))
+    child.write_text(head[:40])
+    follower.round()
+    for part in (head[40:60], head[60:], "".join(rest)):
+        with child.open("a") as file:
+            file.write(part)
+        follower.round()
+    catch_up(follower)
+    follower.finish(True)
+    follower.close()
+    desk.close()
+    _, wanted, got = consumed_beside(main, desk.out, tmp_path / "consumed")
+    assert difference(wanted, got) == ""
+    assert b"answer of t1" in got.read_bytes()
 
 
 def test_files_that_are_there_at_the_start_are_no_sessions_of_their_own(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ class Finding:
         self._advance = advance
         self._rest = rest
         self._folder = RememberingFolder()
+        self._undecided: dict[int, Found] = {}  # new sessions without a whole record
         self._beside: set[tuple[int, int]] = set()  # sessions whose companions were looked for in these listings
         self.listing = Scan(register.plan, register.stores)
         self._by_folder: dict[str, list[str]] | None = None  # the files that are known, for the scan that needs it
@@ -81,6 +82,9 @@ class Finding:
             if number:
                 self._advance(number)
                 self._newcomers.known.add_session(number)
+                session = self._hot.get(number)
+                if session is not None and session.provider is None:
+                    self._undecided[number] = one
             if n % 32 == 31:
                 self._rest()
         if any(one.path not in self._entries and not one.main for one in found.values()):
@@ -167,6 +171,19 @@ class Finding:
             if any(one.path == found.path for found in companions_of(provider, path, folder=self._folder)):
                 return self._opened(path)
         return None
+
+    def decided(self, session: Followed) -> bool:
+        """A session has grown: if its file had no whole record when it was found, only now does that name its parent.
+        Returns whether the file was handed over.
+        """
+        one = self._undecided.get(session.number)
+        if one is None or session.provider is None:
+            return False
+        del self._undecided[session.number]
+        self.begin_round()  # what was read of its head was too short
+        self._newcomers.head_grew(one)
+        owner = self._owner(one)
+        return owner is not None and self.companions(owner) and session.number not in self._hot
 
     def _opened(self, path: str) -> Followed | None:
         """The session of a main file, in memory, with its dialect decided."""

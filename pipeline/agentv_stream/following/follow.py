@@ -179,6 +179,8 @@ class Follower:
             self._register.trouble(number, error)
             return
         if grown:
+            if self._finding.decided(session):
+                return
             self._register.native(session)
             times = self._register.times[number]
             now = self.clock()

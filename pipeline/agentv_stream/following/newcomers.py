@@ -67,6 +67,10 @@ class Newcomers:
             self._headers[found.path] = read_header(found.path, found.root.provider)
         return self._headers[found.path]
 
+    def head_grew(self, found: Found) -> None:
+        """Forgets the header of a file, which was not yet whole."""
+        self._headers.pop(found.path, None)
+
     def renamed(self, found: Found) -> bool:
         """Whether a new file was followed under another name; it then is again. Raises: nothing."""
         path = self.known.by_inode.get(found.signature[:2])
