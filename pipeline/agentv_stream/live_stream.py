@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from agentv_stages.batch import Batch, Chunk
 from agentv_stages.event import AnyEvent
@@ -21,9 +20,9 @@ from agentv_stages.stats import Stats
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.exception_groups import alone
 from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.handover import Handover
 from agentv_stream.outputs.sink import Sink
 from agentv_stream.own_files import check_own_files
-from agentv_stream.pump import News, hand_on, take
 from agentv_stream.session import StreamSession, Watcher
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
@@ -65,43 +64,28 @@ async def _pieces(reader: StreamReader) -> AsyncGenerator[bytes]:
         yield data
 
 
-class _ChannelSink:
+class _IterationSink:
     """Hands batches to whoever iterates. If the iteration is left early, that is an end, not a failure."""
 
     name = "iteration"
     required = False
 
-    def __init__(self, send: MemoryObjectSendStream[Batch], news: News) -> None:
-        self._send = send
-        self._news = news
+    def __init__(self, handover: Handover[Batch]) -> None:
+        self._handover = handover
         self._gone = False
 
     async def write(self, batch: Batch) -> None:
-        if self._gone:
-            return
-        try:
-            await hand_on(self._send, batch)
-        except anyio.BrokenResourceError:
-            self._gone = True
-        self._news.tell()
+        self._gone = self._gone or not await self._handover.put(batch)
 
     async def close(self, whole: bool) -> None:
-        self._send.close()
-        self._news.tell()
+        self._handover.end()
 
 
 class _Iteration(Generic[Item]):
     """The items of batches, one after the other. Not a generator: trio warns about one that its loop has left early."""
 
-    def __init__(
-        self,
-        receive: MemoryObjectReceiveStream[Batch],
-        news: News,
-        pick: Callable[[Batch], Sequence[Item]],
-        ended: anyio.Event,
-    ) -> None:
-        self._receive = receive
-        self._news = news
+    def __init__(self, handover: Handover[Batch], pick: Callable[[Batch], Sequence[Item]], ended: anyio.Event) -> None:
+        self._handover = handover
         self._pick = pick
         self._ended = ended
         self._items: Iterator[Item] = iter(())
@@ -113,13 +97,10 @@ class _Iteration(Generic[Item]):
         while True:
             for item in self._items:
                 return item
-            try:
-                batch = await take(self._receive, self._news)
-            except anyio.EndOfStream:
+            batch = await self._handover.take()
+            if batch is None:
                 await self._ended.wait()  # until the last output is written and the result is made
-                raise StopAsyncIteration from None
-            except anyio.ClosedResourceError:
-                raise UsageError("the block of this stream has ended: iterate inside it") from None
+                raise StopAsyncIteration
             self._items = iter(self._pick(batch))
 
 
@@ -131,10 +112,9 @@ class LiveStream:
     after the block. What failed while reading is raised when the block ends.
     """
 
-    def __init__(self, session: StreamSession, receive: MemoryObjectReceiveStream[Batch], news: News) -> None:
+    def __init__(self, session: StreamSession, handover: Handover[Batch]) -> None:
         self._session = session
-        self._receive = receive
-        self._news = news
+        self._handover = handover
         self._ended = anyio.Event()
         self._iterated: str | None = None
         self._summary: dict[str, Any] = {}
@@ -160,7 +140,7 @@ class LiveStream:
                 " batches(), once (batches have events and messages)"
             )
         self._iterated = name
-        return _Iteration(self._receive, self._news, pick, self._ended)
+        return _Iteration(self._handover, pick, self._ended)
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -181,13 +161,12 @@ class LiveStream:
         another one with `anyio.from_thread.run_sync`."""
         self._session.stop()
 
-    async def _run(self, send: MemoryObjectSendStream[Batch]) -> None:
+    async def _run(self) -> None:
         try:
-            with send:
-                self.report = await self._session.run()
+            self.report = await self._session.run()
         finally:
             self._ended.set()
-            self._news.tell()
+            self._handover.end()
 
     @property
     def result(self) -> Result | None:
@@ -230,24 +209,24 @@ async def open_stream(
         inputs = [source] if isinstance(source, (str, PathLike, int)) else []
         outputs = (("transcript", wanted.transcript), ("tee", "-" if wanted.tee else None))
         await anyio.to_thread.run_sync(check_own_files, outputs, inputs)
-    send, receive = anyio.create_memory_object_stream[Batch](max(wanted.bound, 1))  # `take` needs room in it
-    news = News()
-    with send, receive:
+    with Handover[Batch](wanted.bound) as handover:
         session = StreamSession(
             opened,
             wanted,
-            [*own_sinks, _ChannelSink(send, news)],
+            [*own_sinks, _IterationSink(handover)],
             own_watchers,
             transcript=transcript or wanted.out is not None or wanted.transcript is not None,
             stages=own_stages,
         )
-        stream = LiveStream(session, receive, news)
+        stream = LiveStream(session, handover)
 
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(stream._run, send)  # pyright: ignore[reportPrivateUsage] - its own module
-                with receive:
+                tasks.start_soon(stream._run)  # pyright: ignore[reportPrivateUsage] - its own module
+                try:
                     yield stream
+                finally:
+                    handover.leave()
         except BaseExceptionGroup as group:
             raise alone(group) from None  # what the block raised, or a bug of ours: unwrapped if it is the only one
     if stream.report is not None and stream.report.failures:

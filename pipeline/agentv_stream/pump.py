@@ -72,33 +72,3 @@ class _Items(Generic[Item]):
                 raise StopAsyncIteration from None
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
-
-
-class News:
-    """Wakes whoever waits in `take` for something to come through a channel."""
-
-    def __init__(self) -> None:
-        self._event = anyio.Event()
-
-    def tell(self) -> None:
-        """The channel has something now, or was closed."""
-        self._event.set()
-        self._event = anyio.Event()
-
-    async def wait(self) -> None:
-        """Waits for the next `tell`."""
-        await self._event.wait()
-
-
-async def take(receive: MemoryObjectReceiveStream[Item], news: News) -> Item:
-    """As `receive.receive()`, for callers who may be cancelled by asyncio itself (`asyncio.wait_for`). The channel must
-    have room for an item.
-
-    `receive` itself loses the item if such a cancellation comes just after a sender has handed it one.
-    """
-    await anyio.lowlevel.checkpoint()
-    while True:
-        try:
-            return receive.receive_nowait()
-        except anyio.WouldBlock:
-            await news.wait()

@@ -53,12 +53,9 @@ class Reading:
                         try:
                             if self._tee is not None:
                                 await self._write_tee(chunk.data)
-                        except anyio.get_cancelled_exc_class():
+                        finally:
                             forward = forward and await _forward(send, chunk)
-                            raise
-                        if forward:
-                            forward = await _forward(send, chunk)
-                            await checkpoint_if_cancelled()
+                        await checkpoint_if_cancelled()
                 self.whole = True
             except SourceError as error:
                 self._report.failures.append(error)

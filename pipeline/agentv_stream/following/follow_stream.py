@@ -5,7 +5,7 @@ up, and a cursor never passes an item that the caller has not finished with.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, Generic, Literal, TypeVar
 import anyio
 import anyio.from_thread
 import anyio.to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent
@@ -31,9 +30,9 @@ from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.running import Running
 from agentv_stream.following.tail import Wake, finish, rounds, watch
+from agentv_stream.handover import Handover
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN
-from agentv_stream.pump import News, hand_on, take
 
 Part = TypeVar("Part")
 
@@ -129,9 +128,8 @@ class FollowStream:
     of that batch is delivered again next time, if cursors are kept.
     """
 
-    def __init__(self, receive: MemoryObjectReceiveStream[_Item], news: News) -> None:
-        self._receive = receive
-        self._news = news
+    def __init__(self, handover: Handover[_Item]) -> None:
+        self._handover = handover
         self._iterated = False
         self.item: _Item | None = None
 
@@ -161,21 +159,14 @@ class FollowStream:
         if self.item is not None:
             self.item.end(worked_off=True)
             self.item = None
-        try:
-            self.item = await take(self._receive, self._news)
-        except anyio.EndOfStream:
-            return
-        except anyio.ClosedResourceError:
-            raise UsageError("the block of this stream has ended: iterate inside it") from None
+        self.item = await self._handover.take()
 
     def leave(self) -> None:
         """The block ends: what has not been processed is not committed."""
-        with suppress(anyio.WouldBlock, anyio.EndOfStream):
-            self._receive.receive_nowait().end(worked_off=False)  # it was handed over, and nobody took it
-        self._receive.close()
-        if self.item is not None:
-            self.item.end(worked_off=False)
-            self.item = None
+        for item in (self._handover.leave(), self.item):
+            if item is not None:
+                item.end(worked_off=False)
+        self.item = None
 
 
 @asynccontextmanager
@@ -210,13 +201,12 @@ async def follow(
     # In a thread: another process may hold the database for seconds.
     store = await anyio.to_thread.run_sync(CursorStore, Path(state), name) if state is not None else None
     follower = Follower(plan, store, say)
-    send, receive = anyio.create_memory_object_stream[_Item](1)
     stop, wake, over = anyio.Event(), Wake(), anyio.Event()
-    running, news = Running(once=once, until_idle=until_idle), News()
+    running, handover = Running(once=once, until_idle=until_idle), Handover[_Item]()
 
     def observe(session: Followed, batch: Batch) -> None:
         try:
-            taken = anyio.from_thread.run(_hand_over, send, news, _Item(FollowedSession(session), batch, anyio.Event()))
+            taken = anyio.from_thread.run(_hand_over, handover, _Item(FollowedSession(session), batch, anyio.Event()))
         except BaseException:  # cancelled: reported by the only error that a round lets pass
             taken = False
         if not taken:
@@ -224,13 +214,13 @@ async def follow(
 
     follower.observers.append(observe)
     try:
-        with send, receive:
+        with handover:
             try:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_run, follower, running, stop, wake, send, news, over)
+                    tasks.start_soon(_run, follower, running, stop, wake, handover, over)
                     if not once:
                         tasks.start_soon(watch, follower, running, wake, say, over)
-                    stream = FollowStream(receive, news)
+                    stream = FollowStream(handover)
                     try:
                         yield stream
                     finally:
@@ -246,36 +236,26 @@ async def follow(
             store.close()
 
 
-async def _hand_over(send: MemoryObjectSendStream[_Item], news: News, item: _Item) -> bool:
+async def _hand_over(handover: Handover[_Item], item: _Item) -> bool:
     """Waits until the item is processed; False if the caller has left."""
-    try:
-        await hand_on(send, item)
-    except anyio.BrokenResourceError:
+    if not await handover.put(item):
         return False
-    news.tell()
     await item.done.wait()
     return item.worked_off
 
 
 async def _run(
-    follower: Follower,
-    running: Running,
-    stop: anyio.Event,
-    wake: Wake,
-    send: MemoryObjectSendStream[_Item],
-    news: News,
-    over: anyio.Event,
+    follower: Follower, running: Running, stop: anyio.Event, wake: Wake, handover: Handover[_Item], over: anyio.Event
 ) -> None:
     try:
-        with send:
-            await anyio.to_thread.run_sync(follower.begin)
-            await rounds(follower, running, stop, wake)
-            await finish(follower, running, stop)
+        await anyio.to_thread.run_sync(follower.begin)
+        await rounds(follower, running, stop, wake)
+        await finish(follower, running, stop)
     except BrokenPipeError:
         return
     finally:
         over.set()
-        news.tell()
+        handover.end()
 
 
 def _silent(event: str, **facts: object) -> None:
