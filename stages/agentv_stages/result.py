@@ -158,12 +158,8 @@ def settled(members: Members) -> list[tuple[str, Any]]:
 
 
 def _member(before: bytes, name: str, value: Any) -> Iterator[bytes]:
+    """A member as JSON; a long list or map in slices, because one long piece is copied several times on its way."""
     yield before + msgspec.json.encode(name) + b":"
-    yield from _value(value)
-
-
-def _value(value: Any) -> Iterator[bytes]:
-    """A value as JSON; a long list or map in slices, because one long piece is copied several times on its way."""
     if is_map_of_slices(value):
         yield from _members(value.items())
         return

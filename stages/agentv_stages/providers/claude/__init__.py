@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agentv_stages.event import sidechain
 from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Head, LogRoot, Provider, RecordDecoder
 from agentv_stages.providers.claude import compaction, session, stream
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
@@ -113,7 +114,7 @@ def _companion(path: str, session_id: str, folder: Folder) -> Companion:
             call = msgspec.json.decode(data, type=_Meta).toolUseId
         except (msgspec.MsgspecError, UnicodeDecodeError):
             call = None
-    return Companion(path, DecodeContext(path, f"sidechain:{agent}", call, session_id))
+    return Companion(path, DecodeContext(path, sidechain(agent), call, session_id))
 
 
 def _session_decoder(context: DecodeContext) -> RecordDecoder:

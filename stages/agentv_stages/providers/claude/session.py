@@ -19,6 +19,7 @@ from agentv_stages.event import (
     Summary,
     TokenUsage,
     UserText,
+    sidechain,
 )
 from agentv_stages.foreign import COPIED, other_session
 from agentv_stages.payload import text_of, to_raw
@@ -37,7 +38,7 @@ from agentv_stages.providers.claude.copies import Copies
 from agentv_stages.providers.claude.notices import attached, end_of_run, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import REJECTED, told_apart, was_interrupted
-from agentv_stages.providers.claude.usage import model_shares, read_usage, session_usage, token_usage
+from agentv_stages.providers.claude.usage import model_shares, session_usage, token_usage
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
     MetaLine,
@@ -45,7 +46,9 @@ from agentv_stages.providers.claude.wire import (
     decode_head,
     decode_meta,
     decode_session,
+    decode_usage,
 )
+from agentv_stages.pruning import decode_member
 from agentv_stages.times import parse_iso
 
 LOSSES = (
@@ -158,7 +161,7 @@ class SessionDecoder:
             record.offset,
             len(record.data),
             parse_iso(line.timestamp),
-            self._stream or (f"sidechain:{line.agentId or 'unknown'}" if line.isSidechain else "main"),
+            self._stream or (sidechain(line.agentId or "unknown") if line.isSidechain else "main"),
             line.uuid or "",
         )
 
@@ -328,7 +331,7 @@ def saved_usage(source: Source, line: MetaLine) -> TokenUsage:
 
 def answer_usage(line: SessionLine, message: ApiMessage, key: str, source: Source) -> TokenUsage:
     """The tokens of an answer, as one of its lines reports them."""
-    usage = read_usage(message.usage)
+    usage = decode_member(message.usage, decode_usage, "message.usage")
     final = message.stop_reason is not None or (usage.output_tokens or 0) > PLACEHOLDER
     return token_usage(source, key, usage, message.model, final or (line.version or "").startswith("1."))
 

@@ -33,7 +33,7 @@ from agentv_stages.providers.claude.refusals import REJECTED, told_apart
 from agentv_stages.providers.claude.run_result import tell_result
 from agentv_stages.providers.claude.stream_notices import notice_of, short
 from agentv_stages.providers.claude.stream_state import StreamState
-from agentv_stages.providers.claude.usage import read_usage, token_usage
+from agentv_stages.providers.claude.usage import token_usage
 from agentv_stages.providers.claude.wire import (
     ResultLine,
     StreamLine,
@@ -44,7 +44,9 @@ from agentv_stages.providers.claude.wire import (
     decode_result,
     decode_stream,
     decode_system,
+    decode_usage,
 )
+from agentv_stages.pruning import decode_member
 from agentv_stages.recent import remember
 from agentv_stages.times import parse_iso
 
@@ -156,7 +158,8 @@ class StreamDecoder:
             seen = self.state.others if parent else self.state.main
             final = message.stop_reason is not None
             if seen.message_id != message_id or seen.final != final or seen.usage != message.usage:
-                usage = token_usage(source, message_id, read_usage(message.usage), message.model, final)
+                told = decode_member(message.usage, decode_usage, "message.usage")
+                usage = token_usage(source, message_id, told, message.model, final)
                 seen.message_id, seen.usage, seen.final = message_id, message.usage, final
         if self.state.session_id is None:
             self._session(source, decode_head(record.data).session_id, batch)
@@ -225,7 +228,7 @@ class StreamDecoder:
             self.state.unfinished.model = message.model
             if self.state.partial_id and message.usage and message.model != SYNTHETIC_MODEL:
                 # An empty answer, and one broken off before its first block, reports no other usage.
-                usage = read_usage(message.usage, "event.message.usage")
+                usage = decode_member(message.usage, decode_usage, "event.message.usage")
                 seen = self.state.others if line.parent_tool_use_id else self.state.main
                 seen.message_id, seen.usage, seen.final = self.state.partial_id, message.usage, False
                 batch.events.append(token_usage(source, self.state.partial_id, usage, message.model, False))

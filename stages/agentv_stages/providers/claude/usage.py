@@ -1,22 +1,10 @@
 """Claude's token counts, as docs/metrics.md defines them: of a model call, of a session, of each of its models."""
 
-from msgspec import Raw, ValidationError, structs
+from msgspec import structs
 
 from agentv_stages.event import Source, TokenUsage
-from agentv_stages.providers.claude.wire import ModelUsage, Usage, decode_usage
+from agentv_stages.providers.claude.wire import ModelUsage, Usage
 from agentv_stages.tokens import known_sum
-
-
-def read_usage(raw: Raw, place: str = "message.usage") -> Usage:
-    """The usage of a message, which is at `place` in its record.
-
-    Raises: msgspec.ValidationError that names the member by its place in the record, so that it can be left out.
-    """
-    try:
-        return decode_usage(raw)
-    except ValidationError as error:
-        said, _, path = str(error).partition(" - at `$")
-        raise ValidationError(f"{said} - at `$.{place}{path.rstrip('`')}`") from error
 
 
 def token_usage(source: Source, key: str, usage: Usage, model: str | None, final: bool) -> TokenUsage:

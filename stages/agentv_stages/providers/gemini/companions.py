@@ -2,6 +2,7 @@
 
 import msgspec
 
+from agentv_stages.event import sidechain
 from agentv_stages.provider import Companion, DecodeContext, Folder
 from agentv_stages.providers.gemini.wire import decode_chat
 
@@ -23,7 +24,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     out: list[Companion] = []
     for file in found:
         agent = file.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
-        context = DecodeContext(file, f"sidechain:{agent}", started.get(agent), session_id)
+        context = DecodeContext(file, sidechain(agent), started.get(agent), session_id)
         out.append(Companion(file, context))
     return out
 

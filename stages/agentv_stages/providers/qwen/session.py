@@ -19,6 +19,7 @@ from agentv_stages.event import (
     Source,
     ToolCall,
     ToolResult,
+    sidechain,
 )
 from agentv_stages.foreign import COPIED, other_session
 from agentv_stages.payload import text_json
@@ -79,7 +80,7 @@ class SessionDecoder:
             batch.ignore("subagent's file, told by telemetry")
             return
         if line.isSidechain and self.stream == MAIN:  # a sub-agent's file, read by itself
-            self.stream = f"sidechain:{line.agentId or 'unknown'}"
+            self.stream = sidechain(line.agentId or "unknown")
         payload = _NO_PAYLOAD
         info = (line.sessionId, line.version, line.cwd, line.gitBranch)
         if line.forkedFrom is not None:
