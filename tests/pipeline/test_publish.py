@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.errors import SinkError
+from agentv_stream.outputs.naming import temporary_name
 from agentv_stream.outputs.publish import publish_now
 
 
@@ -18,6 +19,15 @@ def test_a_failed_publication_leaves_the_old_file_and_nothing_beside_it(tmp_path
     with pytest.raises(SinkError, match="cannot write"):
         publish_now(folder, b"x")
     assert [one.name for one in tmp_path.iterdir()] == ["f"]
+
+
+def test_what_a_killed_process_of_the_same_id_left_is_not_in_the_way(tmp_path: Path) -> None:
+    """In a container each run has the same process id, and counts from 0."""
+    names = {temporary_name(tmp_path / "f").name for _ in range(2)}
+    for name in {*names, *(f".f.{os.getpid()}-{number}.tmp" for number in range(5_000))}:
+        (tmp_path / name).touch()
+    publish_now(tmp_path / "f", b"x")
+    assert (tmp_path / "f").read_bytes() == b"x"
 
 
 def test_pieces_that_cannot_be_made_leave_nothing(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ Every part is untrusted, the agent's session id too: it may contain separators, 
 import errno
 import os
 import re
+import secrets
 from datetime import UTC, datetime
 from hashlib import blake2b
-from itertools import count
 from pathlib import Path
 
 from agentv_stages.times import iso, nearest_date_ms
@@ -22,7 +22,6 @@ MOST_PART = 80
 FINISHED_PATIENCE = 4096
 """Records of a finished log after which its outputs no longer wait for the session's id and model: Copilot's stream
 has the id in its last record."""
-_NUMBERS = count()
 _APART = str.maketrans(":.", "--")
 
 
@@ -99,5 +98,6 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
 
 
 def temporary_name(path: Path) -> Path:
-    """A hidden name beside a file, for its later replacement; unique among tasks and processes."""
-    return path.with_name(f".{path.name}.{os.getpid()}-{next(_NUMBERS)}.tmp")
+    """A hidden name beside a file, for its later replacement. Random: nobody can put a link there before, and what a
+    killed process left is not in the way of another with its id, as in containers."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
