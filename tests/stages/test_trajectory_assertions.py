@@ -74,8 +74,30 @@ def test_a_trace_without_calls_is_told_from_no_trace(name: str, nothing: str, co
 )
 def test_a_limit_that_fails_on_no_trace_says_why(config: dict[str, Any], kept: str) -> None:
     """It said `FAIL` and below it that the limit was kept."""
-    assert told(config, []) == [kept, *NO_TRACE]
+    assert told(config, []) == NO_TRACE
     assert told(config, trace_of([])) == [kept]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        mode("in_order"),
+        mode("subset", []),
+        {"type": "forbid", "calls": ["Bash(rm *)"]},
+        {"type": "max-turns", "max": 3},
+        {"type": "skill-used", "value": "csv"},
+        {"type": "trajectory:tool-used", "value": "Edit"},
+        {"type": "contains", "value": "done"},
+        {"type": "composite", "assertions": [{"type": "contains", "value": "done"}]},
+    ],
+)
+def test_no_trace_shows_neither_a_thing_nor_its_opposite(config: dict[str, Any]) -> None:
+    """Inverted, what was not done passed though the agent had printed nothing. AgentV inverts this score, too."""
+    for negate in (False, True):
+        result = judge(evaluator_of({**config, "negate": negate}), [])
+        assert (result.score, result.verdict) == (0, "fail")
+        assert [assertion.text for assertion in result.assertions] == [NO_TRACE[0][2:]]
+        assert judge(evaluator_of({**config, "negate": negate, "compat": "agentv"}), []).score == float(negate)
 
 
 @pytest.mark.parametrize("compat", [False, True])
@@ -211,7 +233,7 @@ def test_path_steps_are_told_with_their_counts() -> None:
     other = {"type": "trajectory:tool-args-match", "value": {"name": "search", "args": {"id": 3}}}
     assert told(other, trace_of(calls)) == ["- search: 0 of 2 calls have the expected arguments"]
     assert len(told({"type": "trajectory:tool-used", "value": ["search", "reply", "none"]}, trace_of(calls))) == 3
-    assert told(matched, []) == ["- No trace data available for trajectory:tool-args-match assertion"]
+    assert told(matched, []) == NO_TRACE
     result = judge(evaluator_of({"type": "trajectory:tool-used", "value": "search"}), trace_of(["search"] * 30))
     assert [e.row for e in result.assertions[0].evidence] == [1 + 2 * i for i in range(MAX_EVIDENCE)]
 

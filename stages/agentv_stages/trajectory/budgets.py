@@ -22,7 +22,6 @@ EXPLORING_TOOLS = frozenset(("read", "grep", "glob", "search", "list", "Read", "
 
 
 class BudgetState(Struct):
-    seen: bool = False
     done: bool = False
     calls: int = 0
     exploring: int = 0
@@ -80,8 +79,6 @@ class Budgets:
         self._totals.restore(state.totals)
 
     def observe(self, event: AnyEvent) -> bool:
-        state = self._state
-        state.seen = True
         kind = type(event)
         if kind is TokenUsage or kind is SessionEnd or kind is SessionInfo:
             self._totals.observe(Batch(events=[event]))
@@ -197,8 +194,6 @@ class Budgets:
 
     def bounds(self) -> Bounds:
         kept = [self._kept(name, limit) for name, limit in self._limits.items()]
-        if self._state.done and not self._state.seen:
-            return Bounds(0.0, 0.0)
         low, high = sum(k is True for k in kept), sum(k is not False for k in kept)
         if self._partial:
             return Bounds(low / len(kept), high / len(kept))

@@ -21,6 +21,8 @@ from agentv_stages.trajectory.verdict import PASS
 OWN_LIMITS = frozenset(("max-turns", "first-edit-turn", "forbid", "watched-commands", "max-repeats"))
 """Our own types; a spec names one on purpose, so they are required unless it says otherwise."""
 
+JUDGE_NOTHING = frozenset(("skill-trigger", "skill-used", "not-skill-used", "composite", *KINDS))
+"""Types that AgentV judges even without a trace."""
 
 MODEL_AGGREGATORS = (
     "code-grader",
@@ -110,6 +112,7 @@ def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
     negate = config.get("negate", False)
     if not isinstance(negate, bool):
         raise ConfigError("negate is true or false", ("negate",))
+    compat = is_compat(config, context)
     name = config.get("name")
     if name is not None and not isinstance(name, str):
         raise ConfigError("name is a text", ("name",))
@@ -121,6 +124,8 @@ def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
         min_score,
         threshold,
         negate,
+        compat,
+        compat and kind in JUDGE_NOTHING,
     )
 
 

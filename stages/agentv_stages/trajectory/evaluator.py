@@ -68,7 +68,8 @@ class Terms:
     """What a spec says about any evaluator.
 
     `threshold` is what the spec sets, or None. `required`: a failure fails the case; `min_score` is the score that it
-    then needs. `weight` is that in the mean of the case.
+    then needs. `weight` is that in the mean of the case. `compat`: AgentV's semantics. `judges_nothing`: the rule
+    judges even a run without any event, which otherwise fails.
     """
 
     name: str
@@ -78,6 +79,8 @@ class Terms:
     min_score: float | None = None
     threshold: float | None = None
     negate: bool = False
+    compat: bool = False
+    judges_nothing: bool = False
 
 
 class EvaluatorState(Struct):
@@ -120,7 +123,7 @@ class Evaluator:
         if type(event) is ToolCall:
             self.calls += 1
         self.moved = self.rule.observe(event)
-        if self.moved and self.decided is None:
+        if (self.moved or self.events == 1) and self.decided is None:
             return self._decide(evidence_of(event))
         return ()
 
@@ -137,29 +140,45 @@ class Evaluator:
         self.decided = Decision(self._swap("violated"), self.events, self.calls)
         return (self.decided,)
 
+    @property
+    def _blank(self) -> bool:
+        """Whether there was no event at all: nothing shows that anything was kept."""
+        return not (self.events or self.terms.judges_nothing)
+
+    def _bounds(self) -> Bounds:
+        if self._blank:
+            return Bounds(0.0, float(not self._flushed.done))
+        return self.rule.bounds()
+
+    @property
+    def _negates(self) -> bool:
+        """Whether the outcome is inverted: in AgentV even that of a run of which nothing is known."""
+        return self.terms.negate and (self.terms.compat or not (self._blank and self._flushed.done))
+
     def score_bounds(self) -> Bounds:
         """The lowest and the highest score that is still possible, with `negate` applied.
 
         A rule that is `broken` whatever its score scores 1 when negated, so that a passing evaluator cannot fail the
         case.
         """
-        low, high = self.rule.bounds()
-        if not self.terms.negate:
+        low, high = self._bounds()
+        if not self._negates:
             return Bounds(low, high)
         return Bounds(1.0, 1.0) if self.rule.broken() else Bounds(1.0 - high, 1.0 - low)
 
     def result(self) -> Result:
         """The outcome; before the flush, the current standing, where whatever is open counts as a failure."""
         proof = Proof()
-        self.rule.prove(proof)
-        score = self.score_bounds().high if self.terms.negate else self.score_bounds().low
+        if self._blank and self._flushed.done:
+            proof.add(NO_TRACE, False)
+        else:
+            self.rule.prove(proof)
+        negates = self._negates
+        score = self.score_bounds().high if negates else self.score_bounds().low
         passed = self.standing == "satisfied"
         assertions = tuple(
-            Assertion(a.text, not a.passed, a.evidence) if self.terms.negate else a
-            for a in proof.listed[:MAX_ASSERTIONS]
+            Assertion(a.text, not a.passed, a.evidence) if negates else a for a in proof.listed[:MAX_ASSERTIONS]
         )
-        if self._flushed.done and not (self.events or passed) and all(a.passed for a in assertions):
-            assertions += (Assertion(NO_TRACE, False),)  # what was not done was kept, and yet it fails
         verdict: Verdict = "pass" if passed else "fail"
         return Result(
             self.terms.name,
@@ -188,12 +207,12 @@ class Evaluator:
         self.rule.state = convert(state.rule, kind)
 
     def _swap(self, standing: Standing) -> Standing:
-        if not self.terms.negate or standing == "open":
+        if not self._negates or standing == "open":
             return standing
         return "violated" if standing == "satisfied" else "satisfied"
 
     def _decide(self, at: Evidence | None) -> tuple[Decision, ...]:
-        low, high = self.rule.bounds()
+        low, high = self._bounds()
         if self.rule.broken() or high < self.threshold - EPSILON:
             standing: Standing = "violated"
         elif low >= self.threshold - EPSILON:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.trajectory.calls import Arguments, Step, counts
-from agentv_stages.trajectory.verdict import MAX_EVIDENCE, NO_TRACE, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
 
 
 class Place(Struct):
@@ -34,7 +34,6 @@ class ExactState(Struct):
     waiting: dict[str, int] = {}
     calls: int = 0
     extra: list[Evidence] = []
-    seen: bool = False
     done: bool = False
 
 
@@ -65,7 +64,6 @@ class Exact:
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        state.seen = True
         if type(event) is ToolCall:
             if not counts(event, self._all):
                 return False
@@ -103,8 +101,7 @@ class Exact:
     def bounds(self) -> Bounds:
         state, number = self.state, len(self._steps)
         if not number:
-            high = 1.0 if state.seen or not state.done else 0.0
-            return Bounds(high if state.done else 0.0, high)
+            return Bounds(float(state.done), 1.0)
         placed = sum(p.fit for p in state.places)
         fast = sum(p.fast is True for p in state.places)
         unknown = sum(
@@ -134,7 +131,7 @@ class Exact:
     def prove(self, proof: Proof) -> None:
         state, steps = self.state, self._steps
         if not steps:
-            proof.add("No tool sequence specified" if state.seen else NO_TRACE, state.seen)
+            proof.add("No tool sequence specified", True)
             return
         if state.calls != len(steps) and not self._monotone:
             proof.add(f"Expected {len(steps)} tool calls, got {state.calls}", False, state.extra)

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.trajectory.calls import Arguments, Step, counts
 from agentv_stages.trajectory.exact import prove_duration
-from agentv_stages.trajectory.verdict import NO_TRACE, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
 
 MOST_WAITING = 10_000
 
@@ -58,7 +58,6 @@ class InOrderState(Struct):
     best: Cell = field(default_factory=Cell)
     waiting: list[Waiting] = []
     calls: int = 0
-    seen: bool = False
     done: bool = False
 
 
@@ -77,7 +76,6 @@ class InOrder:
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
         if type(event) is ToolCall:
-            state.seen = True
             if not counts(event, self._all):
                 return False
             return self._call(event)
@@ -87,9 +85,6 @@ class InOrder:
                 if waiting.call == key and not waiting.resolved:
                     waiting.resolved, waiting.duration_ms = True, event.duration_ms
                     return self._drain()
-        if not state.seen:
-            state.seen = True
-            return True
         return False
 
     def _call(self, call: ToolCall) -> bool:
@@ -155,7 +150,7 @@ class InOrder:
 
     def bounds(self) -> Bounds:
         state = self.state
-        score = self._score(state.best) if self._steps else float(state.seen)
+        score = self._score(state.best) if self._steps else 1.0
         return Bounds(score, score if state.done else 1.0)
 
     def broken(self) -> bool:
@@ -163,7 +158,7 @@ class InOrder:
 
     def prove(self, proof: Proof) -> None:
         if not self._steps:
-            proof.add("No tool sequence specified" if self.state.seen else NO_TRACE, self.state.seen)
+            proof.add("No tool sequence specified", True)
             return
         chain = {f.step: f for f in self.state.best.chain}
         for i, step in enumerate(self._steps):
@@ -199,7 +194,6 @@ class InOrderCompatState(Struct):
     scanned: list[Scanned] = []
     waiting: dict[str, int] = {}
     calls: int = 0
-    seen: bool = False
     done: bool = False
 
 
@@ -218,15 +212,14 @@ class InOrderCompat:
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        new, state.seen = not state.seen, True
         if type(event) is ToolCall:
             if not counts(event, self._all):
-                return new
+                return False
             position = state.calls
             state.calls += 1
             i = len(state.scanned)
             if i >= len(self._steps) or not self._steps[i].names(event):
-                return new
+                return False
             step = self._steps[i]
             hit = step.fits(event, self._arguments)
             scanned = Scanned(hit, position, evidence_of(event))
@@ -243,7 +236,7 @@ class InOrderCompat:
                 if event.duration_ms is not None and limit is not None:
                     scanned.fast = event.duration_ms <= limit
                 return True
-        return new
+        return False
 
     def finish(self) -> None:
         for scanned in self.state.scanned:
@@ -261,7 +254,7 @@ class InOrderCompat:
     def bounds(self) -> Bounds:
         state, number = self.state, len(self._steps)
         if not number:
-            return Bounds(float(state.seen), float(state.seen or not state.done))
+            return Bounds(1.0, 1.0)
         checked = number + self._timed - len(self._skipped())
         points = sum(s.hit + (s.fast is True) for s in state.scanned)
         score = points / checked
@@ -276,7 +269,7 @@ class InOrderCompat:
 
     def prove(self, proof: Proof) -> None:
         if not self._steps:
-            proof.add("No tool sequence specified" if self.state.seen else NO_TRACE, self.state.seen)
+            proof.add("No tool sequence specified", True)
         for i, step in enumerate(self._steps):
             if i >= len(self.state.scanned):
                 proof.add(f"Expected {step.title} at position {i}, not found in remaining trace", False)

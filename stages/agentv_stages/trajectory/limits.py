@@ -117,7 +117,6 @@ class CallForm:
 class ForbidState(Struct):
     found: list[tuple[int, Evidence]] = []
     number: int = 0
-    seen: bool = False
     done: bool = False
 
 
@@ -133,7 +132,6 @@ class Forbid:
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        state.seen = True
         if type(event) is not ToolCall or not counts(event, self._all):
             return False
         for i, form in enumerate(self._forms):
@@ -147,7 +145,7 @@ class Forbid:
         self.state.done = True
 
     def bounds(self) -> Bounds:
-        if self.state.number or (self.state.done and not self.state.seen):
+        if self.state.number:
             return Bounds(0.0, 0.0)
         return Bounds(1.0 if self.state.done else 0.0, 1.0)
 
@@ -167,7 +165,6 @@ class Forbid:
 class WatchedState(Struct):
     counts: list[int] = []
     evidence: list[list[Evidence]] = []
-    seen: bool = False
     done: bool = False
 
 
@@ -185,7 +182,6 @@ class WatchedCommands:
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        state.seen = True
         if type(event) is not ToolCall or event.command is None or not counts(event, self._all):
             return False
         programs = {name for name, _ in classify_shell(event.command).programs}
@@ -208,8 +204,8 @@ class WatchedCommands:
                 low += number > 0
                 high += number > 0 or not self.state.done
             else:
-                low += number == 0 and self.state.done and self.state.seen
-                high += number == 0 and (self.state.seen or not self.state.done)
+                low += number == 0 and self.state.done
+                high += number == 0
         return Bounds(low / len(self._names), high / len(self._names))
 
     def broken(self) -> bool:
@@ -243,7 +239,6 @@ class RepeatsState(Struct):
     most: int = 0
     text: str = ""
     evidence: Evidence | None = None
-    seen: bool = False
     done: bool = False
 
 
@@ -262,7 +257,6 @@ class MaxRepeats:
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        state.seen = True
         if type(event) is not ToolCall or not counts(event, self._all):
             return False
         if self._tools and not any(named(tool, event) for tool in self._tools):
@@ -288,7 +282,7 @@ class MaxRepeats:
         self.state.done = True
 
     def bounds(self) -> Bounds:
-        if self.state.most > self._most or (self.state.done and not self.state.seen):
+        if self.state.most > self._most:
             return Bounds(0.0, 0.0)
         return Bounds(1.0 if self.state.done else 0.0, 1.0)
 

@@ -213,7 +213,7 @@ def step_count(config: Config, scope: Scope) -> Rule:
         raise ConfigError("step-count needs min or max", ("value",), ("min", "max"))
     found = matcher_of(value, ("value",))
     inverse = flag(config, "inverse", False)
-    return StepCount([found], inverse, scope.all, scope.compat, "trajectory:step-count")
+    return StepCount([found], inverse, scope.all, scope.compat)
 
 
 METRICS = (

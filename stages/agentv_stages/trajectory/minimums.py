@@ -9,13 +9,12 @@ from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, ToolCall
 from agentv_stages.trajectory.calls import counts, named
-from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.verdict import MAX_EVIDENCE, NO_TRACE, Bounds, Evidence, Proof, evidence_of
 
 KIND = "kind:"
 
 
 class MinimumsState(Struct):
-    seen: bool = False
     calls: int = 0
     counts: dict[str, int] = {}
     evidence: dict[str, list[Evidence]] = {}
@@ -39,9 +38,7 @@ class Minimums:
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
         if type(event) is not ToolCall or not counts(event, self._all):
-            new, state.seen = not state.seen, True
-            return new
-        state.seen = True
+            return False
         state.calls += 1
         for name in self._minimums:
             if self._names(name, event):
@@ -69,14 +66,14 @@ class Minimums:
         return Bounds(score, score if self.state.done else 1.0)
 
     def _nothing(self) -> bool:
-        return self.state.calls == 0 if self._compat else not self.state.seen
+        return self._compat and not self.state.calls
 
     def broken(self) -> bool:
         return False
 
     def prove(self, proof: Proof) -> None:
         if self._nothing():
-            proof.add("No trace available for evaluation", False)
+            proof.add(NO_TRACE, False)
             return
         if not self._minimums:
             proof.add("No tool requirements specified", True)

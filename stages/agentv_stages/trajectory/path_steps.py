@@ -75,7 +75,6 @@ class StepState(Struct):
     earlier: dict[str, None] = {}  # the answers before those in `answers`
     position: int = 0
     failed: bool = False
-    seen: bool = False
     done: bool = False
 
 
@@ -84,15 +83,13 @@ class _Steps:
 
     threshold: float | None = None
 
-    def __init__(self, number: int, inverse: bool, all_streams: bool, compat: bool, title: str) -> None:
+    def __init__(self, number: int, inverse: bool, all_streams: bool, compat: bool) -> None:
         self.state = StepState([0] * number, [[] for _ in range(number)])
         self._inverse = inverse
         self._all = all_streams
         self._compat = compat
-        self._title = title
 
     def observe(self, event: AnyEvent) -> bool:
-        self.state.seen = True
         if not counts(event, self._all):
             return False
         if isinstance(event, AssistantText | Reasoning):
@@ -124,8 +121,6 @@ class _Steps:
 
     def bounds(self) -> Bounds:
         met = self._met()
-        if self.state.done and not self.state.seen:
-            return Bounds(0.0, 0.0)
         if met is None:
             return Bounds(0.0, 1.0)
         score = float(met != self._inverse)
@@ -142,11 +137,6 @@ class _Steps:
         if len(self.state.evidence[i]) < MAX_EVIDENCE:
             self.state.evidence[i].append(evidence_of(event))
 
-    def _nothing(self, proof: Proof) -> bool:
-        if not self.state.seen:
-            proof.add(f"No trace data available for {self._title} assertion", False)
-        return not self.state.seen
-
 
 class StepCount(_Steps):
     """tool-used (several matchers, all needed; `inverse`: none) and step-count (one matcher)."""
@@ -157,9 +147,8 @@ class StepCount(_Steps):
         inverse: bool = False,
         all_streams: bool = False,
         compat: bool = False,
-        title: str = "trajectory:tool-used",
     ) -> None:
-        super().__init__(len(matchers), inverse, all_streams, compat, title)
+        super().__init__(len(matchers), inverse, all_streams, compat)
         self._matchers = tuple(matchers)
 
     def _step(self, event: AnyEvent, types: Sequence[str], names: Sequence[str]) -> bool:
@@ -186,8 +175,6 @@ class StepCount(_Steps):
         return False if False in each else (None if None in each else True)
 
     def prove(self, proof: Proof) -> None:
-        if self._nothing(proof):
-            return
         for i, matcher in enumerate(self._matchers):
             most = f", <={matcher.most}" if matcher.most is not None else ""
             text = f"{matcher.title}: {self.state.counts[i]} steps (required >={matcher.least}{most})"
@@ -217,7 +204,7 @@ class ArgsCheck(_Steps):
         all_streams: bool = False,
         compat: bool = False,
     ) -> None:
-        super().__init__(2, inverse, all_streams, compat, "trajectory:tool-args-match")
+        super().__init__(2, inverse, all_streams, compat)
         self._matcher = matcher
         self._spec = spec
 
@@ -238,8 +225,6 @@ class ArgsCheck(_Steps):
         return True if self.state.counts[1] else (False if self.state.done else None)
 
     def prove(self, proof: Proof) -> None:
-        if self._nothing(proof):
-            return
         met = self.state.counts[1] > 0
         text = (
             f"{self._matcher.title}: {self.state.counts[1]} of {self.state.counts[0]} calls have the expected arguments"
@@ -258,7 +243,7 @@ class ToolSequence(_Steps):
         all_streams: bool = False,
         compat: bool = False,
     ) -> None:
-        super().__init__(len(steps), inverse, all_streams, compat, "trajectory:tool-sequence")
+        super().__init__(len(steps), inverse, all_streams, compat)
         self._steps = tuple(steps)
         self._exact = exact
 
@@ -283,8 +268,6 @@ class ToolSequence(_Steps):
         return False if self.state.done else None
 
     def prove(self, proof: Proof) -> None:
-        if self._nothing(proof):
-            return
         for i, step in enumerate(self._steps):
             found = i < self.state.position
             text = f"Step {i}: {step.title} " + ("found" if found else "not found in order")

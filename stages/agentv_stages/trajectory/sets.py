@@ -18,7 +18,6 @@ from agentv_stages.trajectory.calls import Arguments, Step, counts
 from agentv_stages.trajectory.verdict import (
     EPSILON,
     MAX_ASSERTIONS,
-    NO_TRACE,
     PASS,
     Bounds,
     Evidence,
@@ -42,7 +41,6 @@ class SupersetState(Struct):
     held: list[Holder | None]
     waiting: dict[str, Holder] = {}
     calls: int = 0
-    seen: bool = False
     done: bool = False
 
 
@@ -81,25 +79,24 @@ class Superset(_Sets):
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        new, state.seen = not state.seen, True
         if type(event) is ToolCall and counts(event, self._all):
             position = state.calls
             state.calls += 1
             if all(h is not None for h in state.held):
-                return new
+                return False
             mask = self._mask(event)
             if mask & self._timed:
                 if len(state.waiting) >= MOST_WAITING:
                     self._deal(state.waiting.pop(next(iter(state.waiting))))
                 state.waiting[call_key(event)] = Holder(mask, position, evidence_of(event))
             elif mask:
-                return self._deal(Holder(mask, position, evidence_of(event))) or new
+                return self._deal(Holder(mask, position, evidence_of(event)))
         elif type(event) is ToolResult and state.waiting and not event.partial:
             held = state.waiting.pop(call_key(event.call or event), None)
             if held is not None:
                 mask = self._short(held.mask, event.duration_ms)
-                return self._deal(Holder(mask, held.position, held.evidence)) or new
-        return new
+                return self._deal(Holder(mask, held.position, held.evidence))
+        return False
 
     def _deal(self, call: Holder) -> bool:
         """Assigns the call to a step, moving others if that makes room; False if impossible."""
@@ -150,7 +147,7 @@ class Superset(_Sets):
     def bounds(self) -> Bounds:
         state = self.state
         if not self._steps:
-            return Bounds(float(state.seen), float(state.seen or not state.done))
+            return Bounds(1.0, 1.0)
         score = sum(h is not None for h in state.held) / len(self._steps)
         return Bounds(score, score if state.done else 1.0)
 
@@ -159,7 +156,7 @@ class Superset(_Sets):
 
     def prove(self, proof: Proof) -> None:
         if not self._steps:
-            proof.add("No expected tools specified" if self.state.seen else NO_TRACE, self.state.seen)
+            proof.add("No expected tools specified", True)
         for step, held in zip(self._steps, self.state.held, strict=True):
             if held is None:
                 proof.add(f"Expected {step.title} not found in actual trajectory", False)
@@ -176,7 +173,6 @@ class SubsetState(Struct):
     allowed: int = 0
     refused: list[Holder] = []
     refusals: int = 0
-    seen: bool = False
     done: bool = False
 
 
@@ -194,7 +190,6 @@ class Subset(_Sets):
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        new, state.seen = not state.seen, True
         if type(event) is ToolCall and counts(event, self._all):
             position = state.calls
             state.calls += 1
@@ -203,7 +198,7 @@ class Subset(_Sets):
                 if len(state.waiting) >= MOST_WAITING:
                     self._judge(state.waiting.pop(next(iter(state.waiting))))
                 state.waiting[call_key(event)] = Holder(mask, position, evidence_of(event), event.tool or event.name)
-                return new
+                return False
             self._judge(Holder(mask, position, evidence_of(event), event.tool or event.name))
             return True
         if type(event) is ToolResult and state.waiting and not event.partial:
@@ -212,7 +207,7 @@ class Subset(_Sets):
                 mask = self._short(held.mask, event.duration_ms)
                 self._judge(Holder(mask, held.position, held.evidence, held.tool))
                 return True
-        return new
+        return False
 
     def _judge(self, call: Holder) -> None:
         state = self.state
@@ -233,7 +228,7 @@ class Subset(_Sets):
         state = self.state
         judged = state.allowed + state.refusals
         if state.done:
-            score = float(state.seen) if not judged else state.allowed / judged
+            score = state.allowed / judged if judged else 1.0
             return Bounds(score, score)
         if not state.refusals:
             return Bounds(0.0, 1.0)
@@ -246,7 +241,7 @@ class Subset(_Sets):
     def prove(self, proof: Proof) -> None:
         state = self.state
         if not state.calls:
-            proof.add("No actual tool calls (trivially a subset)" if state.seen else NO_TRACE, state.seen)
+            proof.add("No actual tool calls (trivially a subset)", True)
             return
         if not self._steps:
             proof.add(f"{state.calls} unexpected tool call(s) with empty allowed list", False)

@@ -59,7 +59,6 @@ class TriggerState(Struct):
     calls: int = 0
     hit: Evidence | None = None
     text: str = ""
-    seen: bool = False
     done: bool = False
 
 
@@ -89,7 +88,6 @@ class SkillTrigger:
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        state.seen = True
         if type(event) is ToolCall:
             if not counts(event, self._all):
                 return False
@@ -145,7 +143,7 @@ class SkillTrigger:
             score = float(self._should)
             return Bounds(score, score)
         if self.state.done:
-            score = float(not self._should and (self.state.seen or self._compat))
+            score = float(not self._should)
             return Bounds(score, score)
         return Bounds(0.0, 1.0)
 
@@ -191,7 +189,6 @@ class UsedState(Struct):
     counts: list[int] = []
     evidence: list[list[Evidence]] = []
     names: list[str] = []
-    seen: bool = False
     done: bool = False
 
 
@@ -214,7 +211,6 @@ class SkillUsed:
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        state.seen = True
         if type(event) is ToolCall:
             if counts(event, self._all):
                 names = loads(event)
@@ -259,7 +255,7 @@ class SkillUsed:
 
     def bounds(self) -> Bounds:
         fits = [self._fits(i) for i in range(len(self._wanted))]
-        if False in fits or (self.state.done and not (self.state.seen or self._compat)):
+        if False in fits:
             return Bounds(0.0, 0.0)
         return Bounds(1.0 if None not in fits else 0.0, 1.0)
 
