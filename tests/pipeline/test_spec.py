@@ -249,6 +249,7 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
             + "      - <<: *d\n        calls:\n          - Bash(rm *\n",
             "s.yaml:10: 'Bash(rm *' is not the form of a call",
         ),
+        ("default_test: [1]\ntests:\n  - id: a\n", "s.yaml:1: default_test is a mapping with assertions"),
         ("tests: missing.yaml\n", "missing.yaml does not exist"),
         ("tests: cases.txt\n", "cases are in"),
         ("tests:\n  - id: a\n    assertions:\n      - include: nope\n", "s.yaml:4: the template 'nope' was not found"),
@@ -325,6 +326,14 @@ def test_a_case_without_evaluators_is_a_warning_and_one_with_criteria_is_none(tm
     (warning,) = spec(tmp_path, "tests:\n  - {id: a}\n").warnings
     assert warning.endswith("the case 'a' has no evaluators")
     assert spec(tmp_path, "tests:\n  - {id: a, assertions: []}\n").warnings == [warning]
+
+
+def test_a_second_list_of_evaluators_is_a_warning(tmp_path: Path) -> None:
+    """It was left out, as in AgentV, and nothing said so."""
+    first, second = (f"[{{type: cost, budget: {budget}}}]" for budget in (1, 2))
+    loaded = spec(tmp_path, f"tests:\n- id: a\n  assertions: {first}\n  execution:\n    evaluators: {second}\n")
+    assert [item.config["budget"] for item in loaded.cases[0].items] == [1]
+    assert loaded.warnings == [f"{tmp_path}/s.yaml:5: these evaluators are not used: another list of them goes before"]
 
 
 def test_templates_are_included_from_here_and_further_up(tmp_path: Path) -> None:

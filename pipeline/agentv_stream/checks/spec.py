@@ -122,10 +122,12 @@ class _Loader:
             raise document.error((), "a spec is a mapping with tests (or evalcases)")
         self.top = document
         top = known_keys(document, (), document.value, TOP, "field of a spec", self.errors)
-        suite, _ = items_of(document, (), top, self.errors)
+        suite = self._items(document, (), top)
         default: Any = top.get("default_test")
-        if is_object(default):
-            suite += items_of(document, ("default_test",), default, self.errors)[0]
+        if default is not None:
+            if not is_object(default):
+                raise document.error(("default_test",), "default_test is a mapping with assertions")
+            suite += self._items(document, ("default_test",), default)
         execution = self._execution(document, (), top)
         found = [name for name in CASE_LISTS if name in top]
         if not found:
@@ -152,18 +154,25 @@ class _Loader:
             for item in case.items:
                 with self.errors.noting():
                     make(item, case.context)
-                    self._warn(case, item)
+                    for doubt in doubts(item.config, case.context, case.left_out):
+                        self._warn(item.document, item.at, doubt)
         self.errors.check()
         if not self.spec.cases:
             raise SpecError(f"{self.spec.path}:1: the spec has no cases")
         return self.spec
 
-    def _warn(self, case: SpecCase, item: Item) -> None:
-        """Warns about a valid evaluator that does not check what its author must have meant."""
-        for text in doubts(item.config, case.context, case.left_out):
-            warning = f"{item.document.path}:{item.document.line(item.at)}: {text}"
-            if warning not in self.spec.warnings:
-                self.spec.warnings.append(warning)
+    def _warn(self, document: Document, at: At, text: str) -> None:
+        """Notes, once, that something is valid, but not what its author must have meant."""
+        warning = f"{document.path}:{document.line(at)}: {text}"
+        if warning not in self.spec.warnings:
+            self.spec.warnings.append(warning)
+
+    def _items(self, document: Document, at: At, value: Mapping[str, Any]) -> list[Item]:
+        """The evaluators of the first list that a case or a file has, as in AgentV."""
+        items, others = items_of(document, at, value, self.errors)
+        for other in others:
+            self._warn(document, other, "these evaluators are not used: another list of them goes before")
+        return items
 
     # --- cases
 
@@ -244,10 +253,10 @@ class _Loader:
         if not isinstance(name, str | int) or isinstance(name, bool) or not str(name).strip():
             raise document.error(at, "a case needs an id")
         execution = self._execution(document, at, case)
-        items, _ = items_of(document, at, case, self.errors)
+        items = self._items(document, at, case)
         items += [] if execution.get("skip_defaults") is True else suite
         if not items and case.get("criteria") is None:
-            self.spec.warnings.append(f"{document.path}:{document.line(at)}: the case {name!r} has no evaluators")
+            self._warn(document, at, f"the case {name!r} has no evaluators")
         inside, around = "execution", self.top
         places: Places = (
             (case, document, at),

@@ -46,19 +46,18 @@ def make(item: Item, context: Context) -> Member:
         raise item.document.error(at, error.message, error.known, shown) from error
 
 
-def items_of(document: Document, at: At, value: Mapping[str, Any], errors: Errors) -> tuple[list[Item], bool]:
-    """The evaluators of a case or a file, and whether it has any list of them; the first list found is used. Errors in
-    one evaluator are noted, and the others are read."""
+def items_of(document: Document, at: At, value: Mapping[str, Any], errors: Errors) -> tuple[list[Item], list[At]]:
+    """The evaluators of a case or a file, from the first list that it has, and where the other lists are. Errors in one
+    evaluator are noted, and the others are read."""
     execution: Any = value.get("execution")
     places: list[tuple[At, Any]] = [((*at, name), value.get(name)) for name in ("assertions", "assert")]
     if is_object(execution):
         places += [((*at, "execution", name), execution.get(name)) for name in LISTS]
     places.append(((*at, "evaluators"), value.get("evaluators")))
-    for where, entries in places:
-        if entries is not None:
-            return _list(document, where, entries, (), errors), True
-    items = _singular(document, at, value, errors)
-    return items, bool(items)
+    found = [(where, entries) for where, entries in places if entries is not None]
+    if not found:
+        return _singular(document, at, value, errors), []
+    return _list(document, *found[0], (), errors), [where for where, _ in found[1:]]
 
 
 def _singular(document: Document, at: At, value: Mapping[str, Any], errors: Errors) -> list[Item]:
