@@ -18,7 +18,7 @@ from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.calls import arguments_of, counts, named, string_member
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
-from agentv_stages.trajectory.wildcards import host_of, path_test, text_test
+from agentv_stages.trajectory.wildcards import folder_test, host_of, path_test, text_test
 
 FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
@@ -31,6 +31,7 @@ TAKES_FOLDERS = frozenset(
     )
 )
 """Programs that delete or move a folder with all that is in it, or copy into one."""
+REMOVES = frozenset(("rm", "trash", "remove-item", "ri"))
 FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Delete", "LS"))
 
 
@@ -105,8 +106,12 @@ class CallForm:
         if call.tool in FILE_TOOLS or call.files:
             paths = [*call.files, string_member(value, "file_path", "path", "filePath", "notebook_path")]
             if call.command is not None and call.kind == "write":
-                if not TAKES_FOLDERS.isdisjoint(name for name, _ in classify_shell(call.command).programs):
+                programs = classify_shell(call.command).programs
+                if not TAKES_FOLDERS.isdisjoint(name for name, _ in programs):
                     paths += [f"{path}/\0" for path in call.files]  # whatever a folder holds, is gone as well
+                if any(name in REMOVES or text.startswith("git rm ") for name, text in programs):
+                    if any(map(folder_test(inner), call.files)):
+                        return True
             test = path_test(inner)
             return any(path and test(path) for path in paths)
         test = text_test(inner)

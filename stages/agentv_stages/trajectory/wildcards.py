@@ -44,7 +44,7 @@ def text_test(pattern: str) -> Callable[[str], bool]:
 def path_test(pattern: str) -> Callable[[str], bool]:
     """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` matches the end of a
     path, one that ends with `/` all that is in the folder."""
-    pattern = re.sub("/+", "/", pattern.replace("\\", "/")).removeprefix("./")
+    pattern = _plain(pattern)
     if pattern.endswith("/"):
         pattern += "**"
     parts = [part for part in re.split(r"(\*\*/?|\*|\?)", pattern) if part]
@@ -61,6 +61,26 @@ def path_test(pattern: str) -> Callable[[str], bool]:
         return len(path) in ends
 
     return test
+
+
+@lru_cache(maxsize=1024)
+def folder_test(pattern: str) -> Callable[[str], bool]:
+    """A test for folders: whether the paths of a pattern are in the folder, or below, because the pattern goes through
+    it by name (`src/a/**` through `src` and `src/a`) or the folder is where everything is (`.`, `/`)."""
+    folders = _plain(pattern).split("/")[:-1]
+    through = ["/".join(folders[: end + 1]) for end, name in enumerate(folders) if name and not set(name) & set("*?")]
+    tests = [path_test(folder) for folder in through]
+    whole = "/" if pattern.startswith("/") else "."
+
+    def test(path: str) -> bool:
+        path = posixpath.normpath(path.replace("\\", "/").removesuffix("*") or ".")  # `src/*` is all of src
+        return path == whole or any(test(path) for test in tests)
+
+    return test
+
+
+def _plain(pattern: str) -> str:
+    return re.sub("/+", "/", pattern.replace("\\", "/")).removeprefix("./")
 
 
 def host_of(url: str) -> str:
