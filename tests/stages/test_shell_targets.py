@@ -58,12 +58,34 @@ EVERYWHERE = [
     "git init -q . && git add one && echo z > one && git checkout -- one && echo z > one",
     "git init -q . && git add one && echo z > one && git restore one && rm one two",
 ]
+
+
 NOT_NAMED = ("$f", "find", "xargs")
 """What these change is not in the text."""
 
 
 def test_copies_with_their_folders_lie_below_them() -> None:
     assert classify_shell("cp --parents a/b c.py e/").written == ("e/a/b", "e/c.py")
+
+
+@pytest.mark.parametrize(
+    ("command", "written"),
+    [
+        ("patch src/a.py < fix.diff", ("src/a.py",)),
+        ("patch -p 1 -i fix.diff", ()),
+        ("patch -o b.py a.py fix.diff", ("b.py",)),
+        ("rsync -a --exclude .git made/ tests", ("tests",)),
+        ("rsync -a -e ssh made/ host:tests", ()),
+        ("rsync -a host:made ./a:b", ("./a:b",)),
+        ("rsync made", ()),
+        ("tar -xzf a.tgz -C tests", ("tests",)),
+        ("tar xzf a.tgz", ()),
+        ("tar --extract --file a.tar --directory=tests", ("tests",)),
+        ("unzip -qo a.zip -d tests", ("tests",)),
+    ],
+)
+def test_what_unpacks_or_copies_over_names_its_place(command: str, written: tuple[str, ...]) -> None:
+    assert (classify_shell(command).kind, classify_shell(command).written) == ("write", written)
 
 
 def state(folder: Path) -> dict[str, bytes | None]:

@@ -97,6 +97,8 @@ def test_forbidden_edits_go_by_path(form: str, path: str, forbidden: bool) -> No
         ("kind:write(tests/gold/**)", "cp a.py tests", False),
         ("kind:write(tests/gold/**)", "mv a.py tests", False),
         ("kind:write(*.env)", "rm -rf tests", False),
+        ("kind:write(tests/**)", "tar -C tests -xzf a.tgz", True),
+        ("kind:write(tests/**)", "rsync -a --exclude tests made/ out/", False),
         ("kind:write(tests/**)", "mkdir -p tests", False),
         ("kind:write(tests/**)", "cat tests/a.py | tee b.py", False),
         ("kind:write(*.env)", "rm a", False),

@@ -131,6 +131,14 @@ VALUES = {
     "ln": words("-t -S --target-directory --suffix"),
     "install": words("-t -S -m -o -g --target-directory --suffix --mode --owner --group"),
     "mkdir": words("-m --mode"),
+    "patch": words(
+        "-p -i -d -D -F -V -z -B -Y -r -o --strip --input --directory --ifdef --fuzz --suffix --reject-file --output"
+    ),
+    "rsync": words(
+        "-e -f -T -M -B -@ --rsh --filter --exclude --include --exclude-from --include-from --files-from --temp-dir "
+        "--compare-dest --copy-dest --link-dest --backup-dir --suffix --max-size --min-size --bwlimit --port --timeout "
+        "--password-file --log-file --chmod --chown --info --debug --out-format"
+    ),
     "touch": words("-d -t -r -A --date --reference --time"),
     "truncate": words("-s -r --size --reference"),
     "shred": words("-n -s --iterations --size --random-source"),

@@ -1,6 +1,6 @@
 """Judges programs that fetch, pack, unpack or apply files: the words of a simple command in, write or execute out."""
 
-from agentv_stages.shell.arguments import EXECUTE, WRITES, Part, bundles, first, is_file, operands, writes
+from agentv_stages.shell.arguments import EXECUTE, WRITES, Part, bundles, first, is_file, operands, value, writes
 from agentv_stages.shell.reader import Command
 from agentv_stages.shell.targets import targets
 
@@ -20,10 +20,20 @@ _OF_FILES = frozenset(("--", "--ours", "--theirs"))
 """Options of `git checkout`."""
 
 
-def dry(family: str, words: list[str], command: Command) -> Part:
-    """Programs that write, except with `--dry-run`."""
-    dry = "--dry-run" in words or (family == "rsync" and any(bundles(word, "n") for word in words))
-    return EXECUTE if dry else WRITES
+def patch(family: str, words: list[str], command: Command) -> Part:
+    """What it writes is named by its first operand, by `-o`, or only in the patch."""
+    if "--dry-run" in words:
+        return EXECUTE
+    out = value(family, words, "-o", "--output")
+    return writes((out,) if out is not None else operands(family, words)[:1])
+
+
+def rsync(family: str, words: list[str], command: Command) -> Part:
+    """It writes into its last operand, which may be on another machine (`host:folder`)."""
+    if "--dry-run" in words or any(bundles(word, "n") for word in words):
+        return EXECUTE
+    into = operands(family, words)[1:][-1:]
+    return WRITES if any(":" in place.partition("/")[0] for place in into) else writes(into)
 
 
 def curl(family: str, words: list[str], command: Command) -> Part:
@@ -63,7 +73,7 @@ def tar(family: str, words: list[str], command: Command) -> Part:
     short = "".join([word for word in words[1:] if word.startswith("-") and word not in long])
     short += words[1] if len(words) > 1 and not words[1].startswith("-") else ""
     if "x" in short or "--extract" in long or "--get" in long:
-        return EXECUTE if "O" in short or "--to-stdout" in long else WRITES
+        return EXECUTE if "O" in short or "--to-stdout" in long else _into(value(family, words, "-C", "--directory"))
     if "c" in short or "--create" in long:
         to_file = "f" in short or any(word.startswith("--file") for word in long)
         return WRITES if to_file and "-" not in words else EXECUTE
@@ -77,7 +87,12 @@ def seven_zip(family: str, words: list[str], command: Command) -> Part:
 
 def unzip(family: str, words: list[str], command: Command) -> Part:
     looks = any(bundles(word, letter) for word in words[1:] for letter in "lptvzZ")
-    return EXECUTE if looks or len(words) < 2 else WRITES
+    return EXECUTE if looks or len(words) < 2 else _into(value(family, words, "-d"))
+
+
+def _into(folder: str | None) -> Part:
+    """What unpacks into a folder, else into the current one."""
+    return WRITES if folder is None else writes((folder,))
 
 
 def git(words: list[str]) -> Part:

@@ -27,7 +27,7 @@ FIND_RUNS = re.compile(r"\s-(?:exec|execdir|ok|okdir)\s+")
 TAKES_FOLDERS = frozenset(
     (
         *("rm", "rmdir", "mv", "trash", "git", "remove-item", "ri", "move-item", "mi"),
-        *("cp", "install", "copy-item", "cpi", "find"),
+        *("cp", "install", "copy-item", "cpi", "find", "rsync", "tar", "unzip"),
     )
 )
 """Programs that delete or move a folder with all that is in it, or copy into one."""
