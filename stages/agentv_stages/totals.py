@@ -10,23 +10,12 @@ from typing import Any
 from msgspec import Struct, convert, field
 
 from agentv_stages.batch import Batch
+from agentv_stages.call_sums import ALL, MOST_SUMS, CallSums, StreamModel
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
-from agentv_stages.recent import Recent
-from agentv_stages.tokens import FIELDS, Tokens, added_usd, better, possible, possible_usd, tokens_json
+from agentv_stages.tokens import FIELDS, Tokens, added_usd, possible, possible_usd, tokens_json
 
 DEFAULT_WINDOW = 2_048
-MOST_SUMS = 1_000  # sums that are kept by stream and model; those of later sub-agents are added up under one name
 MOST_PROCESSES = 64  # of one session, kept apart; the first ones are merged
-ALL = ""  # stands for all streams where a stream's name is expected
-OTHER_STREAMS = "(other)"
-
-
-class StreamModel(Struct):
-    """The sum of one model's calls on one stream."""
-
-    stream: str
-    model: str | None
-    tokens: Tokens
 
 
 class Process(Struct):
@@ -75,14 +64,7 @@ class Totals:
 
     def __init__(self, window: int = DEFAULT_WINDOW) -> None:
         self.state = TotalsState()
-        self._calls = Recent[TokenUsage](window // 2)
-        self._sums: dict[tuple[str, str | None], Tokens] = {}
-        self._places: dict[str, Source] = {}
-        self._stale: dict[str, None] = {}  # streams with calls since `_parts` was brought up to date
-        self._parts: dict[str, Tokens] = {}  # the sum of each stream's calls
-        self._rows: dict[str, list[Tokens]] = {}  # each stream's sums, one a model
-        self._all = Tokens()  # the sum of `_parts`
-        self._changed: dict[str, None] | None = None  # streams since the last session began; None: any
+        self._calls = CallSums(window)
 
     def observe(self, batch: Batch) -> None:
         state = self.state
@@ -101,7 +83,7 @@ class Totals:
                 if event.another:
                     self._another()
                 if event.begins:
-                    state.begun = self._calls_of(ALL)
+                    state.begun = self._calls.of(ALL)
                 state.context_window = event.context_window or state.context_window
             if event.source is last:  # the events of one record share it
                 continue
@@ -128,9 +110,8 @@ class Totals:
             else:
                 state.shares.setdefault(stream, Tokens()).add(tokens)
             return
-        if self._changed is not None:
-            self._changed[stream] = None
-        calls = self._calls_of(stream)
+        self._calls.touch(stream)
+        calls = self._calls.of(stream)
         since = calls.less(state.covered.get(stream))
         made_ms = _later(state.last_ms, usage.source.time_ms, usage.until_ms)
         if usage.saved:
@@ -140,7 +121,7 @@ class Totals:
         if not usage.covers_later:
             state.covered[stream] = calls
             if usage.covers_streams:
-                state.covered[ALL] = self._calls_of(ALL)
+                state.covered[ALL] = self._calls.of(ALL)
                 state.covered_ms = made_ms
         if usage.scope == "session":
             if usage.cost_usd is not None:
@@ -171,7 +152,7 @@ class Totals:
         if before is not None and (total.input or 0) < (before.input or 0):
             state.restarted.add(before)  # the process started again from 0
             before = None
-        calls = self._calls_of(ALL).less(state.covered.get(ALL))
+        calls = self._calls.of(ALL).less(state.covered.get(ALL))
         self._note(Process(now_ms, calls, total.less(before)))
 
     def _ended(self, total: Tokens) -> None:
@@ -183,7 +164,7 @@ class Totals:
         if begun is None:
             return
         covered = state.covered.get(ALL)
-        ahead, more = begun.less(covered), self._calls_of(ALL).less(covered).less(total.less(before))
+        ahead, more = begun.less(covered), self._calls.of(ALL).less(covered).less(total.less(before))
         lost = ahead if (ahead.input or 0) <= (more.input or 0) else more
         if (lost.input or 0) > 0:
             self._note(Process(None, lost, Tokens()))
@@ -208,20 +189,14 @@ class Totals:
 
     def _call(self, usage: TokenUsage) -> None:
         state = self.state
-        known = self._calls.get(usage.key)
         covered = self._covering(usage.source)
         if usage.input is not None and usage.source.stream == MAIN and not usage.of_subagent:
             state.last_input = usage.input
-        if known is None:
-            state.model_calls += 1
-        else:
-            self._sum(known).add(known, -1)
-            for tokens in covered:
-                tokens.add(known, -1)
-            usage = better(known, usage)
-        self._calls.put(usage.key, self._kept(usage))
-        self._sum(usage).add(usage)
+        known, usage = self._calls.take(usage)
+        state.model_calls += known is None
         for tokens in covered:
+            if known is not None:
+                tokens.add(known, -1)
             tokens.add(usage)
 
     def _covering(self, source: Source) -> list[Tokens]:
@@ -232,48 +207,6 @@ class Totals:
         covered = self.state.covered.get(ALL)
         process = next((p for p in self.state.processes if p.until_ms is not None and time_ms <= p.until_ms), None)
         return [*([covered] if covered is not None else ()), *([process.calls] if process is not None else ())]
-
-    def _kept(self, usage: TokenUsage) -> TokenUsage:
-        """What is remembered of a call: its figures and its stream, but not its place in the file."""
-        stream = usage.source.stream
-        place = self._places.get(stream)
-        if place is None:
-            if len(self._places) >= 1024:
-                self._places.clear()
-            place = self._places[stream] = Source("", 0, 0, 0, None, stream)
-        return TokenUsage(
-            place,
-            "",
-            usage.key,
-            "call",
-            usage.model,
-            usage.input,
-            usage.cached,
-            usage.cache_write,
-            usage.cache_write_1h,
-            usage.output,
-            usage.reasoning,
-            usage.output_final,
-            False,
-            usage.cost_usd,
-            of_subagent=usage.of_subagent,
-        )
-
-    def _sum(self, usage: TokenUsage) -> Tokens:
-        key = (usage.source.stream, usage.model)
-        tokens = self._sums.get(key)
-        if tokens is None and len(self._sums) >= MOST_SUMS:
-            key = (OTHER_STREAMS, usage.model)
-            tokens = self._sums.get(key)
-            if tokens is None and len(self._sums) >= 2 * MOST_SUMS:  # too many models as well
-                key = (OTHER_STREAMS, None)
-                tokens = self._sums.get(key)
-        if tokens is None:
-            tokens = self._sums[key] = Tokens()
-            self.state.sums.append(StreamModel(*key, tokens))
-            self._rows.setdefault(key[0], []).append(tokens)
-        self._stale[key[0]] = None
-        return tokens
 
     def _end(self, end: SessionEnd) -> None:
         state = self.state
@@ -290,12 +223,12 @@ class Totals:
 
         Streams of which nothing came since the last session began are as they were: there may be a thousand.
         """
-        state = self.state
-        self._add_up()
-        changed = self._changed if self._changed is not None else {**self._parts, **state.segments, **state.sessions}
+        state, known = self.state, self._calls.changed()
+        changed = {**self._calls.streams(), **state.segments, **state.sessions} if known is None else known
         streams = self._by_stream(changed)
-        total = self.tokens() if state.covering is not None else self._sum_since(streams) or self.tokens()
-        if self._changed is None:
+        since = None if known is None or state.covering is not None else self._sum_since(streams)
+        total = since or self.tokens()
+        if known is None:
             state.ended_streams, state.covered = {}, {}
         for stream in changed:
             if stream not in streams:  # covered by a total of all streams
@@ -303,7 +236,7 @@ class Totals:
                 continue
             tokens = streams[stream]
             state.ended_streams[stream] = tokens.copy()
-            state.covered[stream] = self._calls_of(stream)
+            state.covered[stream] = self._calls.of(stream)
             for totals in (state.segments, state.sessions):
                 if stream in totals:
                     totals[stream] = tokens.copy()
@@ -312,17 +245,17 @@ class Totals:
         if state.covering is not None:
             state.covering = total.copy()
         state.apart = []  # their totals are part of it now
-        state.covered[ALL] = self._calls_of(ALL)
+        state.covered[ALL] = self._calls.of(ALL)
         state.covered_ms = state.saved = state.begun = None
         state.processes, state.restarted = [], Tokens()
-        self._changed = {}
+        self._calls.begin()
 
     def _sum_since(self, streams: dict[str, Tokens]) -> Tokens | None:
         """The sum over all streams, from that of the earlier sessions; None where it must be added up anew: a figure
         that is no longer known makes the sum unknown.
         """
         state = self.state
-        if self._changed is None or state.ended is None:
+        if state.ended is None:
             return None
         total = state.ended.copy()
         for stream, tokens in streams.items():
@@ -335,24 +268,19 @@ class Totals:
         return total
 
     def snapshot(self) -> TotalsState:
-        self.state.calls = self._calls.items()
+        self.state.calls, self.state.sums = self._calls.remembered(), self._calls.rows
         return self.state
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, TotalsState, from_attributes=True)
-        self._sums = {(row.stream, row.model): row.tokens for row in self.state.sums}
-        self._calls.load(self.state.calls)
+        self._calls.restore(self.state.sums, self.state.calls)
         self.state.calls = {}
-        self._parts, self._rows, self._all, self._changed = {}, {}, Tokens(), None
-        for row in self.state.sums:
-            self._rows.setdefault(row.stream, []).append(row.tokens)
-        self._stale = dict.fromkeys(self._rows)
 
     def tokens(self) -> Tokens:
         """The session's tokens, sub-agents included."""
         state = self.state
         if state.covering is not None:
-            total = self._grown(state.covering, ALL, self._calls_of(ALL)).copy()
+            total = self._grown(state.covering, ALL, self._calls.of(ALL)).copy()
             for own in self._apart().values():
                 total.add(own)
             unsaved = self._unsaved() if state.processes else None
@@ -372,40 +300,17 @@ class Totals:
     def _by_stream(self, some: Iterable[str] | None = None) -> dict[str, Tokens]:
         """Each stream's tokens: its own total where the agent gave one, else the sum of its calls. `some`: of these."""
         state = self.state
-        self._add_up()
+        parts = self._calls.streams()
         streams: dict[str, Tokens] = {}
         totals = {**state.segments, **state.sessions} if some is None else {}
-        for stream in {**self._parts, **totals} if some is None else some:
+        for stream in {**parts, **totals} if some is None else some:
             total = state.sessions.get(stream) or state.segments.get(stream)
-            calls = self._parts.get(stream)
+            calls = parts.get(stream)
             if total is not None:
                 streams[stream] = self._grown(total, stream, calls or Tokens())
             elif calls is not None:
                 streams[stream] = calls.copy()
         return streams
-
-    def _add_up(self) -> None:
-        """Brings the sums of the calls up to date, of the streams that had calls since."""
-        if not self._stale:
-            return
-        for stream in self._stale:
-            calls = Tokens()
-            for tokens in self._rows[stream]:
-                calls.add(tokens)
-            before = self._parts.get(stream)
-            if before is not None:
-                self._all.add(before, -1)
-            self._all.add(calls)
-            self._parts[stream] = calls
-            if self._changed is not None:
-                self._changed[stream] = None
-        self._stale = {}
-
-    def _calls_of(self, stream: str) -> Tokens:
-        """The sum of a stream's calls so far, or of all streams'."""
-        self._add_up()
-        calls = self._all if stream == ALL else self._parts.get(stream)
-        return calls.copy() if calls is not None else Tokens()
 
     def _grown(self, total: Tokens, stream: str, calls: Tokens) -> Tokens:
         """A total of the agent plus the `calls` of the stream after it: a run that was cut off has no later total."""
@@ -437,14 +342,14 @@ class Totals:
 
     def _shared_out(self) -> bool:
         """Whether the shares that the agent reported cover everything: one session, and no call since."""
-        covered, calls = self.state.covered.get(MAIN), self._calls_of(MAIN)
+        covered, calls = self.state.covered.get(MAIN), self._calls.of(MAIN)
         return self.state.ended is None and covered is not None and covered == calls
 
     def by_model(self) -> dict[str, dict[str, Any]]:
         """Tokens per model: its share where the agent reported it, else the sum of its calls."""
         models = self._shared_models()
         if not models:
-            for row in self.state.sums:
+            for row in self._calls.rows:
                 if row.model is not None:
                     models.setdefault(row.model, Tokens()).add(row.tokens)
         return {name: tokens_json(tokens) for name, tokens in models.items()}

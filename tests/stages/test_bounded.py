@@ -3,13 +3,14 @@
 from msgspec import Raw
 
 from agentv_stages.batch import Batch
+from agentv_stages.call_sums import MOST_SUMS
 from agentv_stages.consolidate import MOST_STREAMS, Consolidate
 from agentv_stages.event import AssistantText, Source, TokenUsage, ToolCall, ToolResult
 from agentv_stages.pair import MOST_OPEN
 from agentv_stages.providers.claude import PROVIDER
 from agentv_stages.result import MOST_NAMES, Observer
 from agentv_stages.sinks.event_lines import EventLines
-from agentv_stages.totals import MOST_SUMS, Totals
+from agentv_stages.totals import Totals
 
 AGENTS = 3 * MOST_SUMS
 
@@ -41,7 +42,7 @@ def test_the_tokens_of_models_without_end_stay_exact() -> None:
         totals.observe(Batch("f", events=[usage]))
     tokens = totals.tokens()
     assert (tokens.input, tokens.output) == (10 * AGENTS, AGENTS + 4 * 500)
-    assert len(totals.state.sums) <= 2 * MOST_SUMS + 1
+    assert len(totals.snapshot().sums) <= 2 * MOST_SUMS + 1
 
 
 def test_calls_that_get_no_result_do_not_stay_with_the_ids_of_events() -> None:
