@@ -23,38 +23,11 @@ from agentv_stream.following.delivered import Delivered
 from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
+from agentv_stream.following.inputs import Input, told_context
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.repeats import Repeated, Seen
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
 from agentv_stream.packed_folder import companion_files, unpacked_name
-
-
-@dataclass
-class Input:
-    """One file of a session. A `generation` above 0 continues a log, part of which other bytes or files contained."""
-
-    file: GrowingFile
-    context: DecodeContext
-    state: str = "live"
-    generation: int = 0
-    repeated: Repeated = field(default_factory=Repeated)
-    gone: bool = False  # the file no longer exists
-    mute_until: int = 0  # records before this offset are processed but not emitted
-    told_until: int = 0  # they go into the outputs, but were delivered when the file was read before
-
-    @property
-    def path(self) -> str:
-        return self.file.path
-
-    @property
-    def further(self) -> bool:
-        """Whether this is not the session's first file but continues its log."""
-        return self.generation > 0 and self.context.stream == MAIN
-
-    @property
-    def told(self) -> str:
-        """Its path as used in the stages and the outputs."""
-        return told_path(self.file.path)
 
 
 @dataclass
@@ -127,7 +100,7 @@ class Followed:
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Adds a file."""
-        one = Input(self.log(path), _told(path, context or DecodeContext(path)))
+        one = Input(self.log(path), told_context(path, context or DecodeContext(path)))
         self.inputs.append(one)
         if self.chain is not None:
             self.chain.open(one.told, one.context)
@@ -325,7 +298,7 @@ class Followed:
         chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases, self.makes.specs)
         for n, one in enumerate(self.inputs):
             if n == 0 and not is_stored(one.path):
-                one.context = _told(one.path, context_of(provider, one.path))
+                one.context = told_context(one.path, context_of(provider, one.path))
             elif not one.further:
                 one.context = replace(one.context, begun_ms=self.inputs[0].context.begun_ms)
         self.open_all(chain)
@@ -404,7 +377,7 @@ class Followed:
             return False
         contexts = {c.path: c.context for c in companions_of(provider, self.main, folder=LocalFolder())}
         for one in orphans:
-            one.context = _told(one.path, contexts.get(one.path, one.context))
+            one.context = told_context(one.path, contexts.get(one.path, one.context))
         return any(one.context.parent_call is not None for one in orphans)
 
     # --- rest
@@ -475,13 +448,6 @@ class Followed:
     def close(self) -> None:
         for one in self.inputs:
             self.makes.files.close(one.file)
-
-
-def _told(path: str, context: DecodeContext) -> DecodeContext:
-    """The context with a printable file name: JSON cannot hold one that is not UTF-8."""
-    if path.isascii():
-        return context
-    return replace(context, file=told_path(path), stream=told_path(context.stream))
 
 
 def _undecoded(batch: Batch) -> Batch:

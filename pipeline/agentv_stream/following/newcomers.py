@@ -14,8 +14,8 @@ from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.folder import companions_of, may_be_companions
 from agentv_stream.following.follow_plan import Entry
-from agentv_stream.following.followed import Input
 from agentv_stream.following.growing import GrowingFile, holds
+from agentv_stream.following.inputs import Input
 from agentv_stream.following.known_logs import plain_name
 from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import MOST_ALIKE, Rotation

@@ -12,8 +12,9 @@ from agentv_stages.payload import told_path
 from agentv_stream.discovery.header import first_bytes, read_header
 from agentv_stream.discovery.places import Found
 from agentv_stream.files import is_file
-from agentv_stream.following.followed import Followed, Input
+from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing import Change, holds
+from agentv_stream.following.inputs import Input
 from agentv_stream.following.known_logs import KnownLogs, plain_name
 from agentv_stream.following.register import Register
 
