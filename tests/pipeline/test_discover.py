@@ -162,6 +162,33 @@ def test_folders_that_link_to_themselves_are_walked_once(tmp_path: Path) -> None
     assert 1 <= len(found) <= 2
 
 
+@pytest.mark.parametrize("to", ["/", "/proc", "/sys", "..", "."])
+def test_a_link_to_the_whole_machine_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str) -> None:
+    log = write(tmp_path / "root" / "p" / "a.jsonl", claude_records("aaaa-1", 1))
+    (tmp_path / "root" / "link").symlink_to(to)
+    entered: list[str] = []
+    listed = os.scandir
+
+    def listing(folder: str) -> object:
+        entered.append(folder)
+        return listed(folder)
+
+    monkeypatch.setattr(os, "scandir", listing)
+    assert [found.path for found in walk(find_roots([str(tmp_path / "root")])[0])] == [str(log)]
+    assert entered == [str(tmp_path / "root"), str(log.parent)]
+
+
+def test_a_linked_folder_is_searched_and_the_links_in_it_are_not(tmp_path: Path) -> None:
+    write(tmp_path / "disk" / "p" / "a.jsonl", claude_records("aaaa-1", 1))
+    write(tmp_path / "other" / "b.jsonl", claude_records("bbbb-1", 1))
+    (tmp_path / "disk" / "p" / "further").symlink_to(tmp_path / "other")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "link").symlink_to(tmp_path / "disk")
+    (tmp_path / "named").symlink_to(tmp_path / "root")
+    found = [f.path for f in walk(find_roots([str(tmp_path / "named")])[0])]
+    assert found == [str(tmp_path / "named" / "link" / "p" / "a.jsonl")]
+
+
 def test_the_header_tells_session_project_model_and_prompt(tmp_path: Path) -> None:
     header = read_header(str(write(tmp_path / "a.jsonl", claude_records(SESSION, 2))))
     assert header is not None

@@ -199,18 +199,22 @@ def stores(root: Root) -> list[Path]:
 
 
 def walk(root: Root) -> Iterator[Found]:
-    """Every file below a root that may be a log. Unreadable files are skipped: they may have been removed meanwhile."""
+    """Every file below a root that may be a log. Unreadable files are skipped: they may have been removed meanwhile.
+
+    Links to folders are followed as `_leads_on` says, those in a linked folder are not: from `/proc`, links lead to the
+    whole machine, once for each process.
+    """
     matching = compile_patterns(root.patterns)
     seen: set[tuple[int, int]] = set()
-    todo = [root.path]
+    todo = [(root.path, False)]
     prefix = len(root.path.rstrip("/")) + 1
     while todo:
-        folder = todo.pop()
+        folder, linked = todo.pop()
         try:
             entries = sorted(os.scandir(folder), key=lambda e: e.name)
         except OSError:
             continue
-        below: list[str] = []
+        below: list[tuple[str, bool]] = []
         twice = told_twice(entry.name for entry in entries)
         for entry in entries:
             try:
@@ -219,8 +223,10 @@ def walk(root: Root) -> Iterator[Found]:
                 if entry.is_dir():
                     if entry.name == "storage" and is_store_folder(folder):
                         continue  # not logs but a store, whose sessions are listed elsewhere
-                    if entry.name not in _SKIPPED and _fresh(entry, seen):
-                        below.append(entry.path)
+                    link = entry.is_symlink()
+                    if entry.name in _SKIPPED or (link and (linked or not _leads_on(entry, root.path, seen))):
+                        continue
+                    below.append((entry.path, linked or link))
                     continue
                 name = logical_name(entry.path[prefix:])
                 main = matching.fullmatch(name) is not None
@@ -231,15 +237,14 @@ def walk(root: Root) -> Iterator[Found]:
         todo += reversed(below)
 
 
-def _fresh(entry: "os.DirEntry[str]", seen: set[tuple[int, int]]) -> bool:
-    """Whether a folder is new to this walk; links may lead in circles."""
-    if not entry.is_symlink():
-        return True
-    stat = entry.stat()
+def _leads_on(link: "os.DirEntry[str]", root: str, seen: set[tuple[int, int]]) -> bool:
+    """Whether a link leads to a folder that is new to this walk, does not contain the root, and is on a disk."""
+    stat = link.stat()
     if (stat.st_dev, stat.st_ino) in seen:
         return False
     seen.add((stat.st_dev, stat.st_ino))
-    return True
+    place, of_root = (os.path.join(os.path.realpath(path), "") for path in (link.path, root))  # noqa: PTH118 - ends in /
+    return not of_root.startswith(place) and os.statvfs(link.path).f_blocks > 0  # `/proc` and `/sys` have no blocks
 
 
 def logical_name(path: str) -> str:
