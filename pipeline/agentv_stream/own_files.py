@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
 from agentv_stream.errors import UsageError
 
 Places = Iterable[tuple[str, str | Path | None]]
@@ -18,7 +21,8 @@ def check_own_files(outputs: Places, inputs: Iterable[str | PathLike[str] | int]
     Outputs come with their options, or arguments; inputs may be descriptors.
 
     An agent's log must not be an output either: it may be in a folder being read, and there may be no other copy. A
-    transcript, which is rewritten, may replace an earlier one.
+    transcript, which is rewritten, may replace an earlier one. Nor may the result of a run, which the agent would have
+    to do again.
 
     Raises: UsageError.
     """
@@ -42,11 +46,33 @@ def check_own_files(outputs: Places, inputs: Iterable[str | PathLike[str] | int]
             log = dialect_of(Path(place))
             if log is not None and (option.lstrip("-"), log) != ("transcript", "agentv-transcript"):
                 raise UsageError(f"{option} {place} is a log ({log}), which would be lost; give another file")
+            if log is None and is_of_a_run(Path(place)):
+                raise UsageError(f"{option} {place} is the result of a run, which would be lost; give another file")
         elif os.path.exists(place):  # noqa: PTH110 - a name may be no path at all
             continue  # a pipe or a device can have several writers
         other = written.setdefault(os.path.realpath(place), option)
         if other != option:
             raise UsageError(f"{other} and {option} are both {place}; give each a file of its own")
+
+
+class _Attempt(Struct):
+    """What results of `run`, and the old ones of bobbin, all have, and no other output."""
+
+    task_id: str
+    approach: str
+
+
+def is_of_a_run(path: Path) -> bool:
+    """Whether a file is the result of a run. Raises: OSError."""
+    with path.open("rb") as file:
+        if file.read(1) != b"{":
+            return False
+        file.seek(0)
+        try:
+            msgspec.json.decode(file.read(), type=_Attempt)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return False
+    return True
 
 
 def _input(place: str | PathLike[str] | int) -> tuple[int, int] | None:

@@ -74,6 +74,10 @@ def test_nor_by_the_library(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a log"):
         import_sessions([tmp_path], jsonl=log, engine="serial")
     assert log.read_bytes() == LOG
+    result = tmp_path / "t_a_1.json"
+    result.write_text('{"task_id": "t", "approach": "a"}')
+    with pytest.raises(UsageError, match="is the result of a run"):
+        import_sessions([log], jsonl=result, engine="serial")
 
 
 def test_no_result_becomes_a_report(tmp_path: Path) -> None:
@@ -85,6 +89,31 @@ def test_no_result_becomes_a_report(tmp_path: Path) -> None:
         "agentv-stream: --out result.json is a result, which would be lost; give another file\n",
     )
     assert (tmp_path / "result.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("consume", "log.jsonl", "-q", "--stats"),
+        ("consume", "log.jsonl", "-q", "--transcript"),
+        ("check", "spec.yaml", "log.jsonl", "--junit"),
+        ("check", "spec.yaml", "log.jsonl", "--jsonl"),
+        ("stats", "log.jsonl", "--json"),
+        ("import", "log.jsonl", "--jsonl"),
+        ("import", "log.jsonl", "--out", "out", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_no_output_replaces_the_result_of_a_run(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "log.jsonl").write_bytes(LOG)
+    (tmp_path / "spec.yaml").write_bytes(SPEC.read_bytes())
+    assert run(tmp_path, "run", "--quiet", "--task", "t", "--approach", "a", "--", "cat", "log.jsonl").code == 0
+    result = tmp_path / ".agentv" / "runs" / "t_a_1.json"
+    before = result.read_bytes()
+    ran = run(tmp_path, *arguments, str(result))
+    told = f"agentv-stream: {arguments[-1]} {result} is the result of a run, which would be lost; give another file\n"
+    assert (ran.code, ran.err) == (2, told)
+    assert result.read_bytes() == before
 
 
 def test_what_was_written_is_written_again(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
 from agentv_stream.outputs.publish import own_descriptor
+from agentv_stream.own_files import is_of_a_run
 
 _FOLDERS = {"transcripts": TRANSCRIPT, "trajectories": TRAJECTORY}
 """Outputs that are a folder with a file per session -> the suffix of these files."""
@@ -39,6 +40,8 @@ def check_places(places: dict[str, str]) -> None:
             raise UsageError(f"--jsonl: {place} is not a file; the results need one, beside which the state is kept")
         if name == "jsonl" and is_file(path) and (log := dialect_of(path)) is not None:
             raise UsageError(f"--jsonl: {place} is a log ({log}), which would be lost; give another file")
+        if name == "jsonl" and is_file(path) and is_of_a_run(path):
+            raise UsageError(f"--jsonl: {place} is the result of a run, which would be lost; give another file")
         if name != "jsonl" and is_there(folder) and not is_folder(folder):
             raise UsageError(f"--{_OPTIONS.get(name, name)}: {place} is not a folder")
         try:
