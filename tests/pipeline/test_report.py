@@ -239,6 +239,16 @@ def test_what_is_no_result_is_passed_over_and_what_is_broken_is_told(tmp_path: P
         compare([tmp_path], baseline="zzz")
 
 
+@pytest.mark.parametrize("broken", ["", "t_b_1.json"], ids=["whole", "broken"])
+def test_a_result_that_cannot_be_read_shows_in_the_exit_code(tmp_path: Path, broken: str) -> None:
+    own(tmp_path / "r", "t", "a", 1)
+    if broken:
+        (tmp_path / "r" / broken).write_text("{", encoding="utf-8")
+    for place in (tmp_path / "report.md", None):
+        assert write_report([tmp_path / "r"], place, None, None, None, True) == (EXIT_IO if broken else EXIT_FINE)
+    assert "1 run" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
 HOSTILE = "<script>alert(1)</script>\x1b[31m|`*_[x](javascript:1)\u202e"
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agentv_stream.cli.telling import print_bytes, say
-from agentv_stream.errors import EXIT_FINE, AgentvStreamError, UsageError
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.own_files import check_own_files
 from agentv_stream.reports.report import compare, report_json
@@ -51,9 +51,9 @@ def write_report(
             data = markdown(comparison, now).encode("utf-8", "replace")
         if place is not None:
             publish_now(place, data)
-            return EXIT_FINE
-        print_bytes(data)
+        else:
+            print_bytes(data)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
-    return EXIT_FINE
+    return EXIT_IO if comparison.warnings else EXIT_FINE  # a result could not be read
