@@ -63,15 +63,14 @@ class _Attempt(Struct):
 
 
 def is_of_a_run(path: Path) -> bool:
-    """Whether a file is the result of a run. Raises: OSError."""
-    with path.open("rb") as file:
-        if file.read(1) != b"{":
-            return False
-        file.seek(0)
-        try:
-            msgspec.json.decode(file.read(), type=_Attempt)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return False
+    """Whether a file is the result of a run. They are indented, so of JSON lines only the beginning is read."""
+    try:
+        with path.open("rb") as file:
+            if file.readline(3).rstrip() != b"{":
+                return False
+            msgspec.json.decode(b"{" + file.read(), type=_Attempt)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
     return True
 
 

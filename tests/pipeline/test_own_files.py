@@ -10,6 +10,7 @@ import pytest
 
 from agentv_stream import import_sessions
 from agentv_stream.errors import UsageError
+from agentv_stream.own_files import is_of_a_run
 from support.consuming import LIMIT_SECONDS, STREAM, command, consume, environment, run, start
 from support.decoding import FIXTURES
 
@@ -75,7 +76,7 @@ def test_nor_by_the_library(tmp_path: Path) -> None:
         import_sessions([tmp_path], jsonl=log, engine="serial")
     assert log.read_bytes() == LOG
     result = tmp_path / "t_a_1.json"
-    result.write_text('{"task_id": "t", "approach": "a"}')
+    result.write_text('{\n  "task_id": "t",\n  "approach": "a"\n}')
     with pytest.raises(UsageError, match="is the result of a run"):
         import_sessions([log], jsonl=result, engine="serial")
 
@@ -114,6 +115,15 @@ def test_no_output_replaces_the_result_of_a_run(tmp_path: Path, arguments: tuple
     told = f"agentv-stream: {arguments[-1]} {result} is the result of a run, which would be lost; give another file\n"
     assert (ran.code, ran.err) == (2, told)
     assert result.read_bytes() == before
+
+
+def test_only_an_indented_object_of_an_attempt_is_the_result_of_a_run(tmp_path: Path) -> None:
+    place = tmp_path / "a.json"
+    whole = '{\n  "task_id": "t",\n  "approach": "a"\n}\n'
+    for text, expected in ((whole, True), (whole[:-3], False), ("{\n}", False), ("{", False), ("", False)):
+        place.write_text(text)
+        assert is_of_a_run(place) is expected, text
+    assert not is_of_a_run(tmp_path)
 
 
 def test_what_was_written_is_written_again(tmp_path: Path) -> None:
