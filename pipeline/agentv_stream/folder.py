@@ -45,6 +45,15 @@ def companions_of(
     return found if subagents else [companion for companion in found if companion.context.further]
 
 
+def parts_of(
+    provider: Provider, path: str, subagents: bool, folder: Folder | None = None
+) -> tuple[list[str], list[str]]:
+    """The files that are read with a session's log, and those of sub-agents that may seem sessions and are left out."""
+    found = companions_of(provider, path, True, folder)
+    read = [one.path for one in found if subagents or one.context.further]
+    return read, [one.path for one in found if one.path not in read] if may_be_companions(provider) else []
+
+
 def _local_companions(provider: Provider, path: str) -> list[Companion]:
     whole = _whole(path)
     found = packed_companions(provider, whole, LocalFolder())

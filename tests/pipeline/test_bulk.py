@@ -298,6 +298,19 @@ def test_unchanged_are_sessions_and_not_the_files_that_belong_to_them(tmp_path: 
         assert (again.found, again.done, again.skipped) == (3, 0, 1)
 
 
+@pytest.mark.parametrize("subagents", [True, False])
+def test_a_sub_agents_rollout_that_is_new_is_no_session_of_its_own(tmp_path: Path, subagents: bool) -> None:
+    parent, child = "0197aaaa-0000-7000-8000-000000000001", "0197aaaa-0000-7000-8000-000000000002"
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    _rollout(logs, parent, None)
+    for found in (1, 2):
+        again = import_sessions([logs], engine="serial", jsonl=tmp_path / "s.jsonl", resume=True, subagents=subagents)
+        assert (again.found, again.done, len(again.parts)) == (found, 1, found - 1)
+        _rollout(logs, child, parent)
+    assert (tmp_path / "s.jsonl").read_bytes().count(b"\n") == 1
+
+
 def _rollout(folder: Path, thread: str, parent: str | None) -> None:
     spawned = f',"parent_thread_id":"{parent}"' if parent else ""
     source = f'{{"subagent":{{"thread_spawn":{{"parent_thread_id":"{parent}","depth":1}}}}}}' if parent else '"cli"'

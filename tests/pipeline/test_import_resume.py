@@ -169,6 +169,22 @@ def test_a_sub_agents_file_that_grew_makes_its_session_new(tmp_path: Path) -> No
     assert import_all(tmp_path / "in", out).done == 1
 
 
+def test_a_sub_agents_file_that_is_new_makes_its_session_new(tmp_path: Path) -> None:
+    """An agent in the background may write its first line after the last one of its session: it was never read."""
+    paths = make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    agent = next((paths[0].with_suffix("") / "subagents").glob("agent-*.jsonl"))
+    agent.rename(tmp_path / "later")
+    import_all(tmp_path / "in", out)
+    (tmp_path / "later").rename(agent)
+    outcome = import_all(tmp_path / "in", out)
+    assert (outcome.done, outcome.skipped) == (1, 2)
+    fresh = tmp_path / "fresh"
+    import_sessions([tmp_path / "in"], parquet=fresh, engine="serial")
+    for table in ("sessions", "messages", "tool_calls"):
+        assert _values(out / "d", table) == _values(fresh, table)
+
+
 def test_a_transcript_that_was_deleted_is_written_again(tmp_path: Path) -> None:
     make_folder(tmp_path / "in", 3)
     out = tmp_path / "out"

@@ -9,6 +9,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dataset import commit, sweep
 from agentv_stream.bulk.engine import Crew
 from agentv_stream.bulk.letters import remove_blobs
+from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.places import sweep_left
@@ -55,7 +56,12 @@ class ImportRun:
         self._manifest = manifest
         known = self._known = state.entries() if begun == "on" else {}
         staged = state.staged() if known else frozenset[str]()
-        waiting = [unit for unit in self._units if not _is_done(unit, known.get(unit.name), manifest, staged)]
+        listed = ListedFolder()
+        waiting: list[Unit] = []
+        for unit in self._units:
+            entry = known.get(unit.name)
+            if entry is None or not unchanged(unit, entry, work.subagents, listed) or _lacks(entry, manifest, staged):
+                waiting.append(unit)
         self._left = {unit.name for unit in self._units}.difference(unit.name for unit in waiting)
         outcome.skipped = len(self._left.intersection(_sessions(known, _parts(known, self._units))))
         had = {name for name, entry in known.items() if entry.whole}
@@ -96,16 +102,15 @@ class ImportRun:
         sweep_left(run, state.place, self._places)  # left by workers that were killed
 
 
-def _is_done(unit: Unit, entry: Entry | None, manifest: Manifest | None, staged: frozenset[str]) -> bool:
-    if entry is None or not unchanged(unit, entry):
-        return False
+def _lacks(entry: Entry, manifest: Manifest | None, staged: frozenset[str]) -> bool:
+    """Whether an output of a finished unit is missing."""
     for place in (entry.transcript, entry.trajectory):
         if place is not None:
             try:
                 object_store.stat(place)
             except SourceError:
-                return False
-    return manifest is None or _counts(entry, manifest) or _is_staged(entry, staged)
+                return True
+    return manifest is not None and not _counts(entry, manifest) and not _is_staged(entry, staged)
 
 
 def _counts(entry: Entry, manifest: Manifest) -> bool:

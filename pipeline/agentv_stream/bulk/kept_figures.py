@@ -22,7 +22,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work
 from agentv_stream.discovery.places import own_folder
-from agentv_stream.folder import companions_of, may_be_companions
+from agentv_stream.folder import may_be_companions, parts_of
 from agentv_stream.release import running_version
 
 FILE = "figures.db"
@@ -151,9 +151,7 @@ class KeptFigures:
         if any([state] != _state(state.path) for state in entry.files):
             return False
         provider = get_provider(entry.provider)
-        now = companions_of(provider, unit.place, True, self._folder)
-        read = [one.path for one in now if self._subagents or one.context.further]
-        left_out = [one.path for one in now if one.path not in read] if may_be_companions(provider) else []
+        read, left_out = parts_of(provider, unit.place, self._subagents, self._folder)
         return read == [state.path for state in entry.files[1:]] and left_out == entry.left_out
 
     @contextmanager

@@ -14,10 +14,13 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
+from agentv_stages.provider import Folder
+from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.unit import Finished, Unit, Work
+from agentv_stream.bulk.unit import Finished, Unit, Work, told
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError, SinkError
+from agentv_stream.folder import parts_of
 from agentv_stream.outputs.locks import Taken, take_lock
 from agentv_stream.outputs.naming import prepare_folder
 
@@ -200,8 +203,9 @@ def _lock(place: Path) -> int | None:
         raise SinkError(str(place), error) from error
 
 
-def unchanged(unit: Unit, entry: Entry) -> bool:
-    """Whether a unit is still as it was when it was finished: size, time, last bytes, sub-agents' files."""
+def unchanged(unit: Unit, entry: Entry, subagents: bool, folder: Folder) -> bool:
+    """Whether a unit is still as it was when it was finished: size, time, last bytes, sub-agents' files, which may be
+    more by now."""
     if not entry.whole:
         return False
     if (unit.size, unit.mtime_ns) != (entry.unit.size, entry.unit.mtime_ns):
@@ -209,6 +213,12 @@ def unchanged(unit: Unit, entry: Entry) -> bool:
     try:
         if any((s.size, s.mtime_ns) != object_store.stat(s.place) for s in entry.companions):
             return False
-        return unit.session is not None or tail_of(unit.place, unit.size) == entry.tail
-    except (AgentvStreamError, OSError):
+        if unit.session is not None:
+            return True
+        read, left_out = parts_of(get_provider(entry.provider), unit.place, subagents, folder)
+        known = [seen.place for seen in entry.companions]
+        if read != known or [told(path)[0] for path in left_out] != entry.left_out:
+            return False
+        return tail_of(unit.place, unit.size) == entry.tail
+    except (AgentvStreamError, OSError, KeyError):  # the last one: a plug-in that is gone
         return False

@@ -27,7 +27,7 @@ from agentv_stream.bulk.trajectories import TrajectoryFile
 from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
-from agentv_stream.folder import companions_of, may_be_companions
+from agentv_stream.folder import may_be_companions, parts_of
 from agentv_stream.outputs.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -215,9 +215,9 @@ class Session:
         done.day = day_of(facts.started_ms)
         done.faults = dict(observer.counters.faults)
         done.companions = [_seen(companion.path) for companion in reader.companions]
-        if not work.subagents and unit.session is None and may_be_companions(reader.provider):
-            beside = companions_of(reader.provider, unit.place, folder=worker.folder)
-            done.left_out = [told(one.path)[0] for one in beside if not one.context.further]
+        if not work.subagents and unit.session is None:
+            _, left_out = parts_of(reader.provider, unit.place, False, worker.folder)
+            done.left_out = [told(path)[0] for path in left_out]
         estimate = None
         if work.results or work.state is not None or worker.staging is not None or work.prices:
             result = observer.result(left)
