@@ -105,6 +105,15 @@ def test_a_file_with_the_same_size_and_time_is_not_taken_for_the_same(logs: Path
     assert equal(again, figures(logs, False))
 
 
+def test_figures_of_any_size_are_kept(logs: Path) -> None:
+    """Tokens over 64 bits, or a cost of 19 million dollars, ended the command after all was read."""
+    log = next(logs.rglob("*.jsonl"))
+    log.write_bytes(log.read_bytes().replace(b'"input_tokens": 1', b'"input_tokens": 99999999999999999999'))
+    runs = [figures(logs) for _ in range(2)]
+    assert runs[1].cached == runs[1].done
+    assert all(equal(run, figures(logs, False)) for run in runs)
+
+
 def test_what_has_just_changed_is_not_kept(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second change within the clock's resolution would not be seen."""
     monkeypatch.setattr(kept_figures, "AT_REST_NS", 2_000_000_000)

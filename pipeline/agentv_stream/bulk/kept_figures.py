@@ -54,8 +54,8 @@ class Entry(Struct, array_like=True):
     summary: Summary
 
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Entry).decode
+_encode = msgspec.json.Encoder().encode  # MessagePack cannot hold more than 64 bits: a log may claim any number
+_decode = msgspec.json.Decoder(Entry).decode
 
 
 def cache_file() -> Path | None:
