@@ -114,6 +114,13 @@ def test_figures_of_any_size_are_kept(logs: Path) -> None:
     assert all(equal(run, figures(logs, False)) for run in runs)
 
 
+def test_a_header_without_a_session_counts_only_if_it_is_named(logs: Path) -> None:
+    head = '{"timestamp":"2026-03-01T10:00:00.000Z","type":"session_meta","payload":{"id":"0197aaaa-0000-7000-8000-1"}}'
+    (logs / "rollout.jsonl").write_text(head + "\n")
+    for source, done in ((logs / "rollout.jsonl", 1), (logs, 12), (logs, 12), (logs / "rollout.jsonl", 1)):
+        assert figures(source).done == done
+
+
 def test_what_has_just_changed_is_not_kept(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second change within the clock's resolution would not be seen."""
     monkeypatch.setattr(kept_figures, "AT_REST_NS", 2_000_000_000)

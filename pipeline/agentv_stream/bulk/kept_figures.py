@@ -46,10 +46,12 @@ class State(Struct, array_like=True, frozen=True):
 
 
 class Entry(Struct, array_like=True):
-    """A session. `files` begin with its log; `left_out` are those of sub-agents that were not to be read."""
+    """A session. `files` begin with its log; `left_out` are those of sub-agents that were not to be read. Of one that
+    was not `met` in a folder, but named, nobody examined whether it ran."""
 
     files: list[State]
     left_out: list[str]
+    met: bool
     provider: str
     summary: Summary
 
@@ -130,7 +132,7 @@ class KeptFigures:
             files = [state for path, _, _ in found for state in _state(path)]
             if [(state.path, state.size, state.mtime_ns) for state in files] == found:
                 if all(max(state.mtime_ns, state.ctime_ns) < latest for state in files):
-                    yield done.unit.name, Entry(files, done.left_out, done.provider, summary)
+                    yield done.unit.name, Entry(files, done.left_out, done.unit.met, done.provider, summary)
 
     def _entries(self, units: Sequence[Unit]) -> dict[str, Entry]:
         entries: dict[str, Entry] = {}
@@ -148,7 +150,7 @@ class KeptFigures:
 
     def _holds(self, unit: Unit, entry: Entry) -> bool:
         """Whether the session consists of the same files, and none of them changed."""
-        if any([state] != _state(state.path) for state in entry.files):
+        if (unit.met and not entry.met) or any([state] != _state(state.path) for state in entry.files):
             return False
         provider = get_provider(entry.provider)
         read, left_out = parts_of(provider, unit.place, self._subagents, self._folder)
