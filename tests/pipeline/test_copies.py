@@ -229,6 +229,27 @@ def test_a_log_that_was_moved_between_two_imports_is_told_once(tmp_path: Path) -
     assert rows() == (2, 2)  # what is gone for good stays in the outputs
 
 
+def test_a_log_that_is_found_by_another_name_than_before_is_told_once(tmp_path: Path) -> None:
+    """Of the hard links of a log the first by name is read, and a link to it is no file of its own."""
+    (tmp_path / "in").mkdir()
+    log = Path(shutil.copyfile(SESSION, tmp_path / "in" / "m.jsonl"))
+    latest = tmp_path / "latest.jsonl"
+    latest.symlink_to(log)
+    results = tmp_path / "all.jsonl"
+
+    def rows(source: Path) -> int:
+        import_sessions([source], jsonl=results, parquet=tmp_path / "d", resume=True, engine="serial")
+        return len(results.read_bytes().splitlines())
+
+    assert rows(latest) == 1
+    assert rows(log.parent) == 1
+    (log.parent / "a.jsonl").hardlink_to(log)
+    with log.open("ab") as file:
+        file.write(SESSION.read_bytes().splitlines(keepends=True)[-1])
+    assert rows(log.parent) == 1
+    assert b"a.jsonl" in results.read_bytes()
+
+
 def test_thousands_of_runs_that_begin_alike_are_not_compared_each_with_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

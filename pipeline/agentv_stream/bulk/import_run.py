@@ -3,6 +3,8 @@
 In: units, and the state left by earlier runs. Out: the units to be read; after they were read, the outputs.
 """
 
+import os
+
 import msgspec
 
 from agentv_stream.bulk import object_store
@@ -153,15 +155,31 @@ def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
 
 
 def _moved(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
-    """Files of earlier runs that no longer exist, but were found elsewhere with the same size and last bytes."""
+    """Files of earlier runs that no longer exist, but were found elsewhere with the same size and last bytes, and those
+    that were read now by another of their names."""
     here = {unit.name for unit in units}
-    now = {(entry.unit.size, entry.tail) for name, entry in entries.items() if name in here and entry.tail}
+    read = [entry for name, entry in entries.items() if name in here and entry.tail]
+    now = {(entry.unit.size, entry.tail) for entry in read}
+    others = [entry for name, entry in entries.items() if name not in here and _is_local(entry)]
+    files = {_file_of(entry) for entry in read if others and _is_local(entry)} - {None}
     return {
-        name
-        for name, entry in entries.items()
-        if name not in here and (entry.unit.size, entry.tail) in now and not object_store.is_url(name)
-        if is_gone(entry.unit.place)
+        entry.unit.name
+        for entry in others
+        if _file_of(entry) in files or ((entry.unit.size, entry.tail) in now and is_gone(entry.unit.place))
     }
+
+
+def _is_local(entry: Entry) -> bool:
+    return entry.unit.session is None and not object_store.is_url(entry.unit.source)
+
+
+def _file_of(entry: Entry) -> tuple[int, int] | None:
+    """What all names of a file have in common; None if it is gone."""
+    try:
+        info = os.stat(entry.unit.place)  # noqa: PTH116 - the faster way
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
 
 
 def _publish(
