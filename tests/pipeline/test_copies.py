@@ -19,6 +19,7 @@ from agentv_stream.opencode.store import revisions
 from support import grok_sessions, kimi_forks, rewound_threads
 from support.consuming import SESSION
 from support.following import Desk
+from support.made_sessions import make_folder
 from support.opencode_stores import child, export, make_database
 from support.opencode_stores import make_folder as make_store
 
@@ -248,6 +249,16 @@ def test_a_log_that_is_found_by_another_name_than_before_is_told_once(tmp_path: 
         file.write(SESSION.read_bytes().splitlines(keepends=True)[-1])
     assert rows(log.parent) == 1
     assert b"a.jsonl" in results.read_bytes()
+
+
+def test_of_two_copies_the_one_beside_its_sub_agents_is_read(tmp_path: Path) -> None:
+    """The copy came first by its name: the sub-agents counted as sessions, and were missing in their own."""
+    (log, *_) = make_folder(tmp_path / "in", 3)
+    before = summarize_groups(tmp_path / "in", engine="serial").summary
+    for folder in ("-a", "z"):
+        (tmp_path / "in" / folder).mkdir()
+        shutil.copyfile(log, tmp_path / "in" / folder / log.name)
+        assert summarize_groups(tmp_path / "in", engine="serial").summary == before
 
 
 def test_thousands_of_runs_that_begin_alike_are_not_compared_each_with_each(

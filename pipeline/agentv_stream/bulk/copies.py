@@ -10,11 +10,15 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from agentv_stages.provider import Folder
+from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
+from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.discovery.header import read_header
 from agentv_stream.errors import SourceError
 from agentv_stream.files import content_size, first_unpacked
+from agentv_stream.folder import companions_of
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.packed_folder import unpacked_name
 
@@ -29,12 +33,15 @@ def without_copies(found: dict[str, Unit]) -> dict[str, Unit]:
     Among files with the same first 16 KiB, each is compared with at most 16. Several outputs of ours for one session
     count as copies of one of them.
     """
-    left_out = _forms(found)
+    left_out, folder = _forms(found), ListedFolder()
     for units in _alike(found.values()):
         read: list[Unit] = []
         for unit in sorted((unit for unit in units if unit.name not in left_out), key=_rank):
             whole = next((one for one in read[-MOST_COMPARED:] if _is_copy(unit, one)), None)
             if whole is not None:
+                if _parts(unit, folder) > _parts(whole, folder) and _is_copy(whole, unit):
+                    read[read.index(whole)] = unit
+                    unit, whole = whole, unit
                 left_out[unit.name] = whole.name
                 continue
             for shorter in [one for one in read[-MOST_COMPARED:] if _is_copy(one, unit)]:
@@ -125,6 +132,16 @@ def _is_copy(unit: Unit, whole: Unit) -> bool:
         return _begins_with(whole.place, unit.place) and _same_session(unit, whole)
     except (OSError, SourceError):
         return False
+
+
+def _parts(unit: Unit, folder: Folder) -> int:
+    """How many files of sub-agents are read with a log: beside a copy of it there may be none, and they would count as
+    sessions."""
+    try:
+        header = None if object_store.is_url(unit.source) else read_header(unit.place)
+    except (OSError, SourceError):
+        return 0
+    return len(companions_of(get_provider(header.provider), unit.place, folder=folder)) if header is not None else 0
 
 
 def _begins_with(whole: str, place: str) -> bool:
