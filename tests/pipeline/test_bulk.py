@@ -311,6 +311,20 @@ def test_a_sub_agents_rollout_that_is_new_is_no_session_of_its_own(tmp_path: Pat
     assert (tmp_path / "s.jsonl").read_bytes().count(b"\n") == 1
 
 
+def test_a_sub_agents_rollout_that_is_gone_does_not_become_a_session(tmp_path: Path) -> None:
+    """Its parent was read again without it, and nobody knew any more that it had been a part."""
+    parent, child = "0197aaaa-0000-7000-8000-000000000001", "0197aaaa-0000-7000-8000-000000000002"
+    logs, results = tmp_path / "logs", tmp_path / "s.jsonl"
+    logs.mkdir()
+    _rollout(logs, parent, None)
+    _rollout(logs, child, parent)
+    for _ in range(3):
+        import_sessions([logs], engine="serial", jsonl=results, transcripts=tmp_path / "t", resume=True)
+        assert results.read_bytes().count(b"\n") == 1
+        for path in logs.glob(f"*{child}.jsonl"):
+            path.unlink()
+
+
 def _rollout(folder: Path, thread: str, parent: str | None) -> None:
     spawned = f',"parent_thread_id":"{parent}"' if parent else ""
     source = f'{{"subagent":{{"thread_spawn":{{"parent_thread_id":"{parent}","depth":1}}}}}}' if parent else '"cli"'

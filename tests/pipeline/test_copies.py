@@ -230,6 +230,24 @@ def test_a_log_that_was_moved_between_two_imports_is_told_once(tmp_path: Path) -
     assert rows() == (2, 2)  # what is gone for good stays in the outputs
 
 
+def test_a_backup_that_is_removed_again_is_told_once(tmp_path: Path) -> None:
+    """First there was the backup alone: it counted again once it was gone, beside the log that holds more."""
+    (tmp_path / "in").mkdir()
+    backup, results = tmp_path / "in" / "backup.jsonl", tmp_path / "all.jsonl"
+    backup.write_bytes(b"".join(SESSION.read_bytes().splitlines(keepends=True)[:-1]))
+
+    def rows() -> int:
+        import_sessions([tmp_path / "in"], jsonl=results, parquet=tmp_path / "d", resume=True, engine="serial")
+        return len(results.read_bytes().splitlines())
+
+    assert rows() == 1
+    (tmp_path / "in" / "later").mkdir()
+    shutil.copyfile(SESSION, tmp_path / "in" / "later" / backup.name)
+    assert rows() == 1
+    backup.unlink()
+    assert rows() == 1
+
+
 def test_a_log_that_is_found_by_another_name_than_before_is_told_once(tmp_path: Path) -> None:
     """Of the hard links of a log the first by name is read, and a link to it is no file of its own."""
     (tmp_path / "in").mkdir()

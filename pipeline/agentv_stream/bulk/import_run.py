@@ -84,7 +84,7 @@ class ImportRun:
         for name, entry in self._known.items():
             if entry.whole and entries.get(name, entry).error is not None:
                 entries[name] = entry  # the earlier result is kept
-        moved = self._moved = _moved(entries, units)
+        moved = self._moved = _moved(entries, units, self._state.parts) | _copies(units).intersection(entries)
         parts = _parts(entries, units) | moved
         whole = self._whole = _sessions(entries, parts)
         outcome.parts = sorted(parts.intersection(unit.name for unit in units))
@@ -149,14 +149,18 @@ def _sessions(entries: dict[str, Entry], parts: set[str]) -> dict[str, Entry]:
 def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
     """Units that turned out to be a part of another unit's session, or a copy."""
     taken = {part for entry in entries.values() if entry.error is None for part in entry.parts}
-    copies = {copy for unit in units for copy in unit.copies}
     of_copies = {unit.name for unit in units if not taken.isdisjoint(unit.copies)}
-    return (taken | copies | of_copies).intersection(entries)
+    return (taken | _copies(units) | of_copies).intersection(entries)
 
 
-def _moved(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
-    """Files of earlier runs that no longer exist, but were found elsewhere with the same size and last bytes, and those
-    that were read now by another of their names."""
+def _copies(units: list[Unit]) -> set[str]:
+    return {copy for unit in units for copy in unit.copies}
+
+
+def _moved(entries: dict[str, Entry], units: list[Unit], parts: set[str]) -> set[str]:
+    """Files of earlier runs that no longer exist, but were found elsewhere with the same size and last bytes, or were
+    part of a session (which may have been read again without them), and those that were read now by another of their
+    names."""
     here = {unit.name for unit in units}
     read = [entry for name, entry in entries.items() if name in here and entry.tail]
     now = {(entry.unit.size, entry.tail) for entry in read}
@@ -165,7 +169,8 @@ def _moved(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
     return {
         entry.unit.name
         for entry in others
-        if _file_of(entry) in files or ((entry.unit.size, entry.tail) in now and is_gone(entry.unit.place))
+        if _file_of(entry) in files
+        or ((entry.unit.name in parts or (entry.unit.size, entry.tail) in now) and is_gone(entry.unit.place))
     }
 
 

@@ -86,6 +86,7 @@ class State:
         self._recipe = object_store.join(place, "recipe.json")
         self._read: set[str] = set()
         self._entries: dict[str, Entry] = {}
+        self.parts: set[str] = set()  # files that belonged to a session, by any line that was read
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -121,7 +122,7 @@ class State:
         if begun != "on":
             for name in ("done", "rows"):
                 object_store.remove_tree(object_store.join(self.place, name))
-            self._read, self._entries = set(), {}
+            self._read, self._entries, self.parts = set(), {}, set()
         object_store.put(self._recipe, msgspec.json.encode(_Recipe(FORMAT, recipe(work), work.run)))
         return begun
 
@@ -146,6 +147,7 @@ class State:
                 if entry is not None:
                     entry.place, entry.offset, entry.length = name, offset, len(line.rstrip(b"\n"))
                     found[entry.unit.name] = entry
+                    self.parts |= entry.parts
                 offset += len(line)
         return found.copy()
 
