@@ -135,6 +135,15 @@ def test_a_name_that_is_neither_a_file_nor_an_id_is_told_to_be_neither(tmp_path:
         find_units(["runs"], roots=[f"claude={tmp_path}"])
 
 
+def test_a_name_that_begins_as_a_home_folder_is_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`~name` of nobody ended the run with Python's own error."""
+    monkeypatch.chdir(tmp_path)
+    Path("~nobody-of-that-name.jsonl").write_bytes(claude_session(1, 2))
+    assert summarize_groups("~nobody-of-that-name.jsonl", engine="serial").done == 1
+    with pytest.raises(SourceError, match="no such file or folder"):
+        summarize_groups("~nobody-of-that-name/logs", engine="serial")
+
+
 def test_links_that_lead_nowhere_or_round_and_pipes_do_not_end_the_run(tmp_path: Path) -> None:
     make_folder(tmp_path / "in", 2)
     for name, to in (("a-round.jsonl", "a-round.jsonl"), ("nowhere.jsonl", "gone"), ("up", ".")):

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, told
+from agentv_stream.discovery.places import expanded
 from agentv_stream.errors import SourceError
 from agentv_stream.files import first_unpacked, is_file, is_folder, is_store_folder, is_there
 from agentv_stream.packed_folder import unpacked_name
@@ -111,7 +112,7 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: 
     if object_store.is_url(place):
         yield from _of_url(place)
         return
-    path = Path(os.path.abspath(Path(place).expanduser()))  # noqa: PTH100 - links are not followed
+    path = Path(os.path.abspath(expanded(place)))  # noqa: PTH100 - links are not followed
     if is_store_folder(path):
         yield from _stores_in(str(path), [str(one) for one in path.iterdir() if one.name.endswith(STORES)], True)
     elif is_folder(path):

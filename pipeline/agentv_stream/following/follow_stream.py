@@ -19,7 +19,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent
 from agentv_stages.message import Message
 from agentv_stages.result import Result
-from agentv_stream.discovery.places import find_roots, is_database
+from agentv_stream.discovery.places import expanded, find_roots, is_database
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.exception_groups import alone
 from agentv_stream.files import absolute, is_folder, is_there
@@ -265,7 +265,7 @@ def _silent(event: str, **facts: object) -> None:
 def _plan(paths: str | PathLike[str] | Iterable[str | PathLike[str]], provider: str | None, begin: str) -> Plan:
     if begin not in ("start", "end"):
         raise UsageError(f"begin={begin!r}: expected start or end")
-    names = [str(Path(path).expanduser()) for path in ((paths,) if isinstance(paths, (str, PathLike)) else paths)]
+    names = [str(expanded(str(path))) for path in ((paths,) if isinstance(paths, (str, PathLike)) else paths)]
     for path in names:
         if not is_there(path.partition(STORE_SIGN)[0]):
             raise SourceError(f"cannot follow {path}: no such file or folder")
