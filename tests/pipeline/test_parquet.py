@@ -98,6 +98,18 @@ def test_texts_are_cut_and_their_length_told(tmp_path: Path) -> None:
     assert first["text_chars"] > 5000
 
 
+@pytest.mark.parametrize(("most", "text"), [(2000, "one\ntwo"), (2, "on")])
+def test_the_length_of_a_text_of_several_parts_is_that_of_the_whole(tmp_path: Path, most: int, text: str) -> None:
+    """The line ends between the parts were missing in it: a whole text was longer than its length."""
+    blocks = b'[{"type":"text","text":"one"},{"type":"text","text":""},{"type":"text","text":"two"}]'
+    head, rest = claude_session(1, 2).split(b"\n", 1)
+    content = json.dumps(json.loads(head)["message"]["content"]).encode()
+    (tmp_path / "one.jsonl").write_bytes(head.replace(content, blocks) + b"\n" + rest)
+    import_sessions([tmp_path / "one.jsonl"], parquet=tmp_path / "d", engine="serial", text_chars=most)
+    first = _rows(tmp_path / "d", "messages")[0]
+    assert (first["text"], first["text_chars"]) == (text, 7)
+
+
 def test_hostile_text_is_data(tmp_path: Path) -> None:
     data = claude_session(1, 2).replace(b'"cwd": "/repo/p1"', b'"cwd": "/w/\\u001b[31m\\ud800"')
     (tmp_path / "o'one.jsonl").write_bytes(data)

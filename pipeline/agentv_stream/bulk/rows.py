@@ -150,8 +150,8 @@ def fault_row(key: str, source: str, fault: Fault) -> tuple[Any, ...]:
 
 
 def _text(blocks: list[Any], most: int) -> tuple[str, int]:
-    """The text of blocks, cut, and its full length in characters."""
-    chars = 0
+    """The text of blocks, one below the other and cut, and its full length in characters."""
+    chars = lines = 0
     kept: list[str] = []
     held = 0
     for block in blocks:
@@ -159,13 +159,15 @@ def _text(blocks: list[Any], most: int) -> tuple[str, int]:
         first = body[:1]
         if first == b'"' and held >= most and b"\\" not in body and body.isascii():
             chars += len(body) - 2
+            lines += len(body) > 2
             continue
         text = _plain(body)
         chars += len(text)
+        lines += bool(text)
         if held < most and text:
             kept.append(text[: most - held])
             held += len(kept[-1])
-    return cut("\n".join(kept), most) or "", chars
+    return cut("\n".join(kept), most) or "", chars + max(0, lines - 1)
 
 
 def _plain(body: Any) -> str:
