@@ -7,7 +7,7 @@ price depends on the size of a request, the session's mean request is used, beca
 
 import re
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
@@ -103,11 +103,15 @@ def _price(model: str, tokens: dict[str, Any], calls: int, at: datetime | None) 
     }
     if any(value is not None and not 0 <= value < _MOST_TOKENS for value in fields.values()):
         return None
-    usage = prices.Usage(**{name: Decimal(value) / calls for name, value in fields.items() if value})
-    for name in dict.fromkeys((model, model.rpartition("/")[2], _CLOUD.sub("", model.rpartition("/")[2]))):
-        try:
-            found = prices.calc_price(usage, name, genai_request_timestamp=at)
-        except (LookupError, ValueError):
-            continue
-        return Decimal(found.total_price) * calls
+    with localcontext(prec=80):
+        # Cut off at the same place, so that the parts of the mean input are never more than it is, which has no price.
+        usage = prices.Usage(
+            **{name: Decimal(value * 10**40 // calls).scaleb(-40) for name, value in fields.items() if value}
+        )
+        for name in dict.fromkeys((model, model.rpartition("/")[2], _CLOUD.sub("", model.rpartition("/")[2]))):
+            try:
+                found = prices.calc_price(usage, name, genai_request_timestamp=at)
+            except (LookupError, ValueError):
+                continue
+            return Decimal(found.total_price) * calls
     return None

@@ -95,6 +95,18 @@ def test_names_of_clouds_are_the_same_model(tmp_path: Path, name: str) -> None:
     assert result.estimated_cost_usd == pytest.approx(1.875)
 
 
+def test_input_that_was_all_in_the_cache_has_a_price_however_many_calls_it_took(tmp_path: Path) -> None:
+    """The means of its parts, rounded each, were more than that of the input, and the estimate was null."""
+    result = _result(tmp_path)
+    tokens = {"input": 4220, "cached": 316, "cache_write": 3904, "cache_write_1h": 0, "output": 636}
+    result.tokens, result.tokens_by_model = dict(tokens), {MODEL: dict(tokens)}
+    expected = (316 * 0.30 + 3904 * 3.75 + 636 * 15) / 1e6
+    for calls in range(1, 300):
+        result.model_calls = calls
+        estimate_cost(result)
+        assert result.estimated_cost_usd == pytest.approx(expected, rel=1e-12)
+
+
 def test_every_way_in_takes_prices(tmp_path: Path) -> None:
     paths = make_folder(tmp_path / "in", 3)
     told = [result.estimated_cost_usd for result in summarize_many(paths, engine="serial", prices=True)]
