@@ -68,7 +68,7 @@ def _announced(kind: str, update: wire.Update | wire.CallUpdate) -> int:
     """
     if kind != "tool_call" or update.status in OVER:
         return 0
-    return crc32(bytes(update.rawInput), crc32((update.title or "").encode())) or 1
+    return crc32(update.rawInput, crc32((update.title or "").encode())) or 1
 
 
 def early(at: Connection, batch: Batch) -> None:
@@ -111,12 +111,10 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
                 arguments = naming.shown_arguments(name, call.title, call.kind, path, diff)
     if given and ("agent_type" in given or "subagent_type" in given):
         remember(at.state.tasks, call_id, "", MOST_CLOSED)
-    part = "-call"
+    kind, part, model = naming.KINDS.get(call.kind or "", "other"), "-call", at.state.model
     batch.events.append(
         ToolCall(
-            *(call.source, part, call.message_id, call_id, name, arguments, call.parent, at.state.model),
-            kind=naming.KINDS.get(call.kind or "", "other"),
-            files=files,
+            call.source, part, call.message_id, call_id, name, arguments, call.parent, model, kind=kind, files=files
         )
     )
 

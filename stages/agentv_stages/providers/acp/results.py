@@ -36,6 +36,8 @@ def diff_of(pieces: list[wire.Piece]) -> wire.Piece | None:
 def files_of(pieces: list[wire.Piece]) -> tuple[str, ...]:
     """The files of the diffs in a call's content."""
     diffs = [piece for piece in pieces if piece.type == "diff"]
+    if not diffs:
+        return ()
     named = [path for diff in diffs for path in (diff.path, *(one.path for one in diff.changes or ()))]
     return tuple(dict.fromkeys(path for path in named if path))
 
