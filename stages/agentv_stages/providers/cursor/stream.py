@@ -6,7 +6,7 @@ with neither the last segment. If deltas were printed, the other two repeat them
 
 from contextlib import suppress
 
-from msgspec import MsgspecError, Raw, Struct
+from msgspec import MsgspecError, Raw, Struct, ValidationError
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -76,7 +76,11 @@ class StreamDecoder:
         self.state = StreamState()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        line = wire.decode_line(record.data)
+        line: wire.Line | wire.OddLine
+        try:
+            line = wire.decode_line(record.data)
+        except ValidationError:
+            line = wire.decode_odd_line(record.data)
         kind = line.type
         source = Source(
             self.file, record.row, record.offset, len(record.data), from_epoch(line.timestamp_ms), self.stream
@@ -110,7 +114,7 @@ class StreamDecoder:
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
-    def _system(self, line: wire.Line, source: Source, record: Record, batch: Batch) -> None:
+    def _system(self, line: wire.LineHead, source: Source, record: Record, batch: Batch) -> None:
         if line.subtype != "init":
             batch.unknown_type(f"system/{line.subtype}", record)
             return
@@ -119,7 +123,7 @@ class StreamDecoder:
         cwd, model = line.cwd, line.model
         batch.events.append(SessionInfo(source, "", line.session_id, model, cwd=cwd, another=another, begins=True))
 
-    def _user(self, line: wire.Line, source: Source, batch: Batch) -> None:
+    def _user(self, line: wire.Line | wire.OddLine, source: Source, batch: Batch) -> None:
         message = _message_of(line)
         self._next()
         if message.content in wire.NOTHING:
@@ -128,7 +132,7 @@ class StreamDecoder:
         body = message.content if bytes(message.content)[:1] == b"[" else text_json(message.content)
         batch.events.append(UserText(source, "", body, f"u{source.row}"))
 
-    def _thinking(self, line: wire.Line, source: Source, batch: Batch) -> None:
+    def _thinking(self, line: wire.LineHead, source: Source, batch: Batch) -> None:
         text, delta = text_json(line.text), line.subtype == "delta"
         repeated, self.state.thinking = self.state.thinking and not delta, delta
         if text == EMPTY_STRING or repeated:
@@ -137,7 +141,7 @@ class StreamDecoder:
         answer = self._answer(source, line.model_call_id)
         batch.events.append(Reasoning(source, "", answer, text, delta, self.state.model))
 
-    def _assistant(self, line: wire.Line, source: Source, batch: Batch) -> None:
+    def _assistant(self, line: wire.Line | wire.OddLine, source: Source, batch: Batch) -> None:
         state = self.state
         message = _message_of(line)
         text = message.content
@@ -161,8 +165,8 @@ class StreamDecoder:
         answer = self._answer(source, line.model_call_id)
         batch.events.append(AssistantText(source, "", answer, text, delta, False, state.model))
 
-    def _call(self, line: wire.Line, source: Source, batch: Batch) -> None:
-        named, tool = _tool(line.tool_call)
+    def _call(self, line: wire.Line | wire.OddLine, source: Source, batch: Batch) -> None:
+        named, tool = _tool((line.tool_call or {}) if isinstance(line, wire.Line) else _tools(line.tool_call))
         state, call_id = self.state, line.call_id or f"call-{source.row}"
         if call_id in state.closed:
             batch.ignore(f"tool_call/{line.subtype}/repeated")
@@ -175,11 +179,12 @@ class StreamDecoder:
         elif line.subtype != "completed":
             batch.ignore(f"tool_call/{line.subtype}")
         if line.subtype == "completed":
-            output, code, outcome = _ended(named, tool.result)
+            members = wire.decode_members(tool.result) if bytes(tool.result)[:1] == b"{" else {}
+            output, code, outcome = _ended(named, tool.result, members)
             state.ended = state.ended or state.open[call_id] == state.answer_id
             del state.open[call_id]
             remember(state.closed, call_id, True, MOST_CLOSED)
-            took = _took(tool.result) if source.time_ms is None else None
+            took = _took(members) if source.time_ms is None else None
             batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code, took))
         self._segment_ends()
 
@@ -247,15 +252,19 @@ class StreamDecoder:
             self.state.segment.clear()
 
 
-def _tool(raw: Raw) -> tuple[str, wire.Tool]:
-    """The member of `tool_call` that names the tool; other members (an id, a description) may be beside it."""
+def _tools(raw: Raw) -> dict[str, wire.Tool]:
+    """The members of a `tool_call` that are objects."""
     if bytes(raw)[:1] != b"{":
-        return "unknown", wire.Tool()
+        return {}
     try:
-        tools = wire.decode_tools(raw)
+        return wire.decode_tools(raw)
     except MsgspecError:
         members = wire.decode_members(raw)
-        tools = {name: wire.decode_tool(value) for name, value in members.items() if bytes(value)[:1] == b"{"}
+        return {name: wire.decode_tool(value) for name, value in members.items() if bytes(value)[:1] == b"{"}
+
+
+def _tool(tools: dict[str, wire.Tool]) -> tuple[str, wire.Tool]:
+    """The member of `tool_call` that names the tool; other members (an id, a description) may be beside it."""
     for name, tool in tools.items():
         if len(tools) == 1 or name.endswith("ToolCall") or name == "function":
             return name, tool
@@ -280,9 +289,9 @@ def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
     return member, tool.args if tool.args not in wire.NOTHING else EMPTY_OBJECT
 
 
-def _took(result: Raw) -> int | None:
+def _took(result: dict[str, Raw]) -> int | None:
     """The duration of a shell command in ms, from its result."""
-    for value in wire.decode_members(result).values() if bytes(result)[:1] == b"{" else ():
+    for value in result.values():
         if bytes(value)[:1] == b"{":
             with suppress(MsgspecError):
                 ran = wire.decode_ran(value)
@@ -291,13 +300,10 @@ def _took(result: Raw) -> int | None:
     return None
 
 
-def _ended(tool: str, result: Raw) -> tuple[Raw | None, int | None, Outcome | None]:
+def _ended(tool: str, result: Raw, members: dict[str, Raw]) -> tuple[Raw | None, int | None, Outcome | None]:
     """Output, exit code and outcome; the member of `result` that is an object shows how the call ended."""
     if result in wire.NOTHING:
         return None, None, None
-    if bytes(result)[:1] != b"{":
-        return result, None, None
-    members = wire.decode_members(result)
     for name, value in members.items():
         if name in OUTCOMES or bytes(value)[:1] == b"{":
             outcome = OUTCOMES.get(name)
@@ -313,6 +319,8 @@ def _ended(tool: str, result: Raw) -> tuple[Raw | None, int | None, Outcome | No
     return result, None, None
 
 
-def _message_of(line: wire.Line) -> wire.Message:
+def _message_of(line: wire.Line | wire.OddLine) -> wire.Message:
     raw = line.message
+    if not isinstance(raw, Raw):
+        return raw or wire.Message()
     return decode_member(raw, wire.decode_message, "message") if raw not in wire.NOTHING else wire.Message()

@@ -9,18 +9,16 @@ from agentv_stages.payload import ABSENT
 NOTHING = (ABSENT, Raw(b"null"))
 
 
-class Line(Struct, gc=False):
-    """A line of the stream."""
+class LineHead(Struct, gc=False):
+    """The plain members of a line of the stream."""
 
     type: str = ""
     subtype: str | None = None
     session_id: str | None = None
     timestamp_ms: int | float | None = None
     model_call_id: str | None = None
-    message: Raw = ABSENT
     text: Raw = ABSENT
     call_id: str | None = None
-    tool_call: Raw = ABSENT
     model: str | None = None
     cwd: str | None = None
     query_type: str | None = None
@@ -73,6 +71,20 @@ class Tool(Struct, gc=False):
     arguments: Raw = ABSENT
 
 
+class Line(LineHead, gc=False):
+    """A line, decoded in one pass."""
+
+    message: Message | None = None
+    tool_call: dict[str, Tool] | None = None
+
+
+class OddLine(LineHead, gc=False):
+    """A line with a message or a call of another shape."""
+
+    message: Raw = ABSENT
+    tool_call: Raw = ABSENT
+
+
 class McpArguments(Struct, gc=False):
     name: str | None = None
     toolName: str | None = None
@@ -99,6 +111,7 @@ class Entry(Struct, gc=False):
 
 
 decode_line = msgspec.json.Decoder(Line).decode
+decode_odd_line = msgspec.json.Decoder(OddLine).decode
 decode_message = msgspec.json.Decoder(Message).decode
 decode_blocks = msgspec.json.Decoder(list[Block]).decode
 decode_result = msgspec.json.Decoder(Result).decode
