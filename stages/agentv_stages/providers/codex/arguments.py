@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import ABSENT, decode_json, given, json_in, text_of, to_raw
+from agentv_stages.payload import ABSENT, decode_json, given, one_line, text_of, to_raw
 from agentv_stages.providers.codex.wire import first, word
 
 SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
@@ -14,6 +14,7 @@ BEGIN_PATCH = b"*** Begin Patch"
 _HEREDOC = re.compile(r"\s*(?:cd\s+\S+\s*&&\s*)?(?:apply_patch|applypatch)\b\s*(?:<<|['\"]?\*\*\* Begin Patch)")
 _BEGIN, _END = BEGIN_PATCH.decode(), b"*** End Patch"
 _decode_str = msgspec.json.Decoder(str).decode
+_check = msgspec.json.Decoder(Raw).decode
 
 
 def unwrap(value: Raw) -> Raw:
@@ -33,8 +34,13 @@ def unwrap(value: Raw) -> Raw:
         text = _decode_str(value).strip()
     except (msgspec.MsgspecError, UnicodeError):
         text = text_of(value).strip()
-    whole = json_in(text) if text[:1] in ("{", "[") else None
-    return value if whole is None else whole
+    if text[:1] not in ("{", "["):
+        return value
+    try:
+        whole = _check(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):  # a lone surrogate has no UTF-8
+        return value
+    return Raw(one_line(bytes(whole))) if "\n" in text else whole
 
 
 class Shell(Struct, gc=False):

@@ -6,10 +6,9 @@ Source: the dialects of Codex 0.27 to 0.171 (formats.md 4.4). Only beginnings th
 """
 
 import re
-from typing import NamedTuple
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from agentv_stages.event import Outcome
 from agentv_stages.payload import ABSENT, decode_json, given, join_strings, text_of, to_raw
@@ -53,7 +52,7 @@ _EXIT_JSON = re.compile(
 _decode_str = msgspec.json.Decoder(str).decode
 
 
-class Verdict(NamedTuple):
+class Verdict(Struct, frozen=True, gc=False):
     """`running`: the output is only a first part; the process or script still runs."""
 
     output: Raw | None
@@ -204,12 +203,12 @@ def is_refusal(answer: Raw) -> bool:
     return len(answer) < HEAD and _MCP_REFUSED.search(answer) is not None
 
 
-class _McpResult(msgspec.Struct, rename={"ok": "Ok", "error": "Err"}, gc=False):
+class _McpResult(Struct, rename={"ok": "Ok", "error": "Err"}, gc=False):
     ok: Raw = ABSENT
     error: Raw = ABSENT
 
 
-class _McpOutput(msgspec.Struct, gc=False):
+class _McpOutput(Struct, gc=False):
     isError: bool | None = None
 
 

@@ -61,7 +61,7 @@ def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
         elif before is None and info.last_token_usage is not None:
             # A resumed session's first total includes what was spent before this file.
             now = _counters(info.last_token_usage)
-        used = Tokens(*(None if part is None else n for n, part in zip(now, astuple(total), strict=True)))
+        used = Tokens(*[None if part is None else n for n, part in zip(now, astuple(total), strict=True)])
     if not (used.input_tokens or used.output_tokens):
         batch.ignore("token_count, repeated")
         return
