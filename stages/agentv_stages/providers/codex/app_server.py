@@ -58,7 +58,8 @@ class AppServerDecoder(AppItems):
             return
         method = METHODS[line.__class__]
         if isinstance(line, QuietLine) or line.params is None:
-            batch.ignore(method)
+            ignored = batch.ignored  # inlined: half of all lines
+            ignored[method] = ignored.get(method, 0) + 1
         elif isinstance(line, PieceLine):
             self.piece(line.params, record, batch)
         else:

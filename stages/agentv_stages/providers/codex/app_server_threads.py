@@ -6,7 +6,7 @@ are sub-agents; the notifications of several threads may be interleaved.
 
 from zlib import crc32
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN, Notification, SessionInfo, Source, TokenUsage
@@ -45,20 +45,20 @@ class Pieces(Struct, array_like=True):
         return crc32(whole[: self.length].encode("utf-8", "surrogatepass")) == self.checksum
 
 
-class AppState(State):
+class AppState(State, Struct):  # `Struct` again, because ruff allows literals only where it sees it
     """`thread` is the one that `answer` belongs to; `others` keeps the answers of the other threads. `begun` has the
     texts that are being written, `pieces` those that ended before they came whole, both by item.
     """
 
     thread: str = ""
     spoken: bool = False
-    others: dict[str, tuple[str, bool, bool]] = field(default_factory=dict[str, tuple[str, bool, bool]])
+    others: dict[str, tuple[str, bool, bool]] = {}
     review: str | None = None
-    paths: dict[str, str] = field(default_factory=dict[str, str])
-    parents: dict[str, str] = field(default_factory=dict[str, str])
-    worked: dict[str, None] = field(default_factory=dict[str, None])
-    begun: dict[str, Begun] = field(default_factory=dict[str, Begun])
-    pieces: dict[str, Pieces] = field(default_factory=dict[str, Pieces])
+    paths: dict[str, str] = {}
+    parents: dict[str, str] = {}
+    worked: dict[str, None] = {}
+    begun: dict[str, Begun] = {}
+    pieces: dict[str, Pieces] = {}
 
 
 class Threads(ItemStream):
