@@ -98,7 +98,7 @@ class StreamDecoder:
         quiet = QUIET.get(line.__class__)
         if state.held_end and NAMES.get(line.__class__) != "auto_retry_start":
             self._end(record, batch)
-        if isinstance(line, Growth):
+        if type(line) is Growth:
             state.partial = record
             event = line.assistant_message_event
             if event is not None and not event.partial and not line.message:
@@ -107,21 +107,21 @@ class StreamDecoder:
         elif quiet is not None:
             ignored = batch.ignored
             ignored[quiet] = ignored.get(quiet, 0) + 1
-        elif isinstance(line, MessageEnd):
+        elif type(line) is MessageEnd:
             message = line.message
-            if isinstance(message, Answer):
+            if type(message) is Answer:
                 self._answer(message, message.content, self._source(record, message.timestamp), record, batch)
-            elif isinstance(message, Prompt):
+            elif type(message) is Prompt:
                 self._user(message, record, self._source(record, message.timestamp), batch)
             elif (message.tool_call_id or "") not in state.open:  # `tool_execution_end` gave it, as nearly always
                 self._told(record, batch, message)
             else:
                 self._message(record, batch, decode_message_end(data).message)
-        elif isinstance(line, ToolEnd):
+        elif type(line) is ToolEnd:
             self._tool_end(record, batch, line.tool_call_id or "", line.result.content, line.is_error, line.duration_ms)
-        elif isinstance(line, ToolStart):
+        elif type(line) is ToolStart:
             self._tool_start(record, batch, line)
-        elif isinstance(line, AgentEnd):
+        elif type(line) is AgentEnd:
             self._agent_end(record, batch, line)
         else:
             kind = NAMES[line.__class__]

@@ -3,7 +3,7 @@
 Source: pi 0.2x to 1.5.2 (sessions v1 to v3, `--mode json`, `--mode rpc`).
 """
 
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias, Union, final
 
 from msgspec import Raw, Struct, defstruct, field
 from msgspec.json import Decoder
@@ -156,6 +156,7 @@ class Head(Struct, gc=False):
     type: str = ""
 
 
+@final
 class Answer(Struct, gc=False, rename="camel", tag_field="role", tag="assistant"):
     """An answer as it is nearly always printed: its blocks are decoded with it."""
 
@@ -175,11 +176,13 @@ class ResultCopy(Struct, gc=False, rename="camel", tag_field="role", tag="toolRe
     usage: Usage | None = None
 
 
+@final
 class Prompt(Struct, gc=False, tag_field="role", tag="user"):
     content: Raw = ABSENT
     timestamp: float | str | None = None
 
 
+@final
 class MessageEnd(Struct, gc=False, tag_field="type", tag="message_end"):
     message: Answer | ResultCopy | Prompt
 
@@ -194,6 +197,7 @@ class DeltaEvent(Struct, gc=False, rename="camel"):
     partial: Raw = ABSENT
 
 
+@final
 class Growth(Struct, gc=False, rename="camel", tag_field="type", tag="message_update"):
     """Before 0.84 `message` is the answer so far."""
 
@@ -207,6 +211,7 @@ class AnyMessageEnd(Struct, gc=False):
     message: PiMessage | None = None
 
 
+@final
 class ToolStart(Struct, gc=False, rename="camel", tag_field="type", tag="tool_execution_start"):
     tool_call_id: str | None = None
     tool_name: str | None = None
@@ -214,6 +219,7 @@ class ToolStart(Struct, gc=False, rename="camel", tag_field="type", tag="tool_ex
     parent_tool_call_id: str | None = None
 
 
+@final
 class ToolEnd(Struct, gc=False, rename="camel", tag_field="type", tag="tool_execution_end"):
     result: ToolOutput
     tool_call_id: str | None = None
@@ -230,6 +236,7 @@ class AnyToolEnd(Struct, gc=False, rename="camel"):
     duration_ms: float | None = None
 
 
+@final
 class AgentEnd(Struct, gc=False, rename="camel", tag_field="type", tag="agent_end"):
     """`is_terminal` False (oh-my-pi): background work continues, and its end resumes the session."""
 
