@@ -92,9 +92,10 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     if call.written != NULL and _is_bare(call.input):
         call.input = _written(call.written)
     data = bytes(call.input)
-    # Most calls have a name, or their arguments are not needed to find it.
-    unnamed = not call.name and (agent in _TOLD_BY_ARGUMENTS or _UNAVAILABLE in data)
-    given = naming.arguments(call.input) if unnamed or b'agent_type"' in data or b"\\u" in data else {}
+    # Most calls have a name, or their arguments are not needed to find it. (`in` takes twice as long as `find`.)
+    unnamed = not call.name and (agent in _TOLD_BY_ARGUMENTS or data.find(_UNAVAILABLE) >= 0)
+    told = unnamed or data.find(b'agent_type"') >= 0 or data.find(b"\\u") >= 0
+    given = naming.arguments(call.input) if told else {}
     name = naming.native_name(agent, call_id, call.name, call.first_title or call.title, call.kind, given)
     bare = data == b"{}" or data == b"null"
     pieces = results.pieces_of(call.content) if bare or call.kind == "edit" else []
@@ -188,7 +189,8 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
     title = update.title
     if title:
         call.title = title
-        call.bad = call.bad or title in INVALID
+        if title in INVALID:
+            call.bad = True
     if update.kind:
         call.kind = update.kind
     # these keep their record in memory until the call ends; copying each would take longer than decoding it
@@ -208,7 +210,7 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
     if meta is not None and meta.terminal_output is not None and meta.terminal_output.data is not None:
         call.printed.append(meta.terminal_output.data)
     if update.locations:
-        call.paths = tuple(one.path for one in update.locations if one.path) or call.paths
+        call.paths = tuple([one.path for one in update.locations if one.path]) or call.paths
 
 
 def _complete(call: Call, call_id: str, status: str) -> bool:
@@ -226,7 +228,7 @@ def _complete(call: Call, call_id: str, status: str) -> bool:
     if running:
         return True
     data = bytes(call.input)
-    return data[:7] != b'{"cwd":' or b"," in data
+    return data[:7] != b'{"cwd":' or data.find(b",") >= 0
 
 
 def _is_bare(arguments: Raw) -> bool:

@@ -28,7 +28,7 @@ class AcpDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         data = record.data
         # Nearly every line; with another order of members, lines are decoded in full.
-        if data.startswith(FIRST) or UPDATE in data[:120]:
+        if data.startswith(FIRST) or data.find(UPDATE, 0, 120) >= 0:
             if self._hot(data, record, batch):
                 if self.state.agent == "openhands":
                     self._spent(data, record, batch)
@@ -81,29 +81,29 @@ class AcpDecoder:
             return False
         if state.replay is not None or state.children:
             return False
-        update = params.update
+        update, source = params.update, self._source(message, record)
         # not `isinstance`, which takes a way around through the Structs' metaclass, three times as long
         if type(update) is wire.CallUpdate:
-            calls.upsert(self, "tool_call_update", update, self._source(message, record), batch)
+            calls.upsert(self, "tool_call_update", update, source, batch)
         elif type(update) is wire.CallBegun:
-            calls.upsert(self, "tool_call", update, self._source(message, record), batch)
+            calls.upsert(self, "tool_call", update, source, batch)
         elif type(update) is wire.Chunk or type(update) is wire.Thought:
             text, meta = update.content.text, update.meta
             if state.tasks or state.held or (state.calls and state.agent == "copilot"):
                 return False
             if len(text) > 2 and meta is None and bytes(text)[:1] == b'"':  # text of the main agent
                 thought = type(update) is wire.Thought
-                speech.say(self, text, thought, update.messageId, self._source(message, record), batch)
+                speech.say(self, text, thought, update.messageId, source, batch)
             elif len(text) == 2 and meta is not None and meta.usage is not None:  # Qwen: the end of an answer
-                speech.marked(self, meta, self._source(message, record), batch)
+                speech.marked(self, meta, source, batch)
             else:
                 return False
         elif type(update) is wire.Window:
-            updates.window(self, update, self._source(message, record), batch)
+            updates.window(self, update, source, batch)
         elif type(update) is wire.Title:
-            updates.titled(self, update.title, self._source(message, record), batch)
+            updates.titled(self, update.title, source, batch)
         elif type(update) is wire.Plan:
-            updates.plan(self, "plan", update.entries, self._source(message, record), batch)
+            updates.plan(self, "plan", update.entries, source, batch)
         elif update is None:
             return False
         else:
