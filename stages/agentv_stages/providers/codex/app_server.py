@@ -26,11 +26,11 @@ from agentv_stages.providers.codex.app_server_items import AppItems
 from agentv_stages.providers.codex.app_server_threads import MOST_THREADS
 from agentv_stages.providers.codex.app_server_wire import (
     METHODS,
+    QUIET_LINES,
     AppLine,
     AppTurn,
     Params,
     PieceLine,
-    QuietLine,
     decode_delta,
     decode_line,
     decode_often,
@@ -56,14 +56,16 @@ class AppServerDecoder(AppItems):
         except ValidationError:  # a rarer method, or another shape
             self._any(record, batch)
             return
-        method = METHODS[line.__class__]
-        if isinstance(line, QuietLine) or line.params is None:
+        quiet = QUIET_LINES.get(line.__class__)
+        if quiet is not None:
             ignored = batch.ignored  # inlined: half of all lines
-            ignored[method] = ignored.get(method, 0) + 1
+            ignored[quiet] = ignored.get(quiet, 0) + 1
+        elif line.params is None:
+            batch.ignore(METHODS[line.__class__])
         elif isinstance(line, PieceLine):
             self.piece(line.params, record, batch)
         else:
-            self._told(method, line.params, record, batch)
+            self._told(METHODS[line.__class__], line.params, record, batch)
 
     def _any(self, record: Record, batch: Batch) -> None:
         """Handles a reply, or a notification of a rarer method or of another shape."""

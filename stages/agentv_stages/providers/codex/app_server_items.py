@@ -82,11 +82,12 @@ class AppItems(Threads):
     def piece(self, p: Delta, record: Record, batch: Batch) -> None:
         """Handles a delta of a text."""
         batch.ignore(PIECE)
-        item_id, begun = p.item_id or "", self.state.begun
-        if first(p.delta) != b'"':
+        if bytes(p.delta)[:1] != b'"':
             return
-        if item_id in begun:
-            begun[item_id].pieces.append(p.delta)
+        item_id, begun = p.item_id or "", self.state.begun
+        text = begun.get(item_id)
+        if text is not None:
+            text.pieces.append(p.delta)
             return
         if self.state.over.known(item_id):
             return  # belongs to a text that already came whole

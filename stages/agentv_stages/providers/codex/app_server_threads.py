@@ -70,16 +70,17 @@ class Threads(ItemStream):
 
     def placed(self, thread: str | None, time_ms: int | None, record: Record) -> Source:
         """The source of a thread's notification; the thread becomes the current one."""
-        state = self.state
-        source = self.context.source(record, epoch_ms(time_ms))
+        state, context = self.state, self.context
+        stream = context.stream
         if state.review is not None and thread == state.review:
             thread = "review"
         if thread is None or state.session_id is None or thread == state.session_id:
             self._switch(state.session_id or "")
-            return source
-        self._switch(thread)
-        stream = f"subagent:{state.paths.get(thread, thread)}" if source.stream == MAIN else source.stream
-        return Source(source.file, source.row, source.offset, source.length, source.time_ms, stream)
+        else:
+            self._switch(thread)
+            if stream == MAIN:
+                stream = f"subagent:{state.paths.get(thread, thread)}"
+        return Source(context.file, record.row, record.offset, len(record.data), epoch_ms(time_ms), stream)
 
     def _switch(self, thread: str) -> None:
         """Makes a thread the current one: threads alternate, and each continues its own answer."""

@@ -130,19 +130,17 @@ class PieceLine(Struct, gc=False, tag_field="method", tag=PIECE):
     params: Delta | None = None
 
 
-class QuietLine(Struct, gc=False, tag_field="method"):
-    """A frequent notification without useful content: its members are not even read."""
-
-
 METHODS: dict[type, str] = {
-    defstruct("Line", [], bases=(base,), tag_field="method", tag=name, gc=False): name
-    for base, names in ((ToldLine, OFTEN_TOLD), (QuietLine, OFTEN_QUIET))
-    for name in names
+    defstruct("Line", [], bases=(ToldLine,), tag_field="method", tag=name, gc=False): name for name in OFTEN_TOLD
 }
 METHODS[PieceLine] = PIECE
 """The method that each line's Struct stands for."""
-_often: Decoder[ToldLine | PieceLine | QuietLine] = Decoder(Union[tuple(METHODS)])  # noqa: UP007 - made of a tuple
-decode_often = _often.decode  # notifications with frequent methods
+QUIET_LINES: dict[type, str] = {
+    defstruct("Quiet", [], tag_field="method", tag=name, gc=False): name for name in OFTEN_QUIET
+}
+"""The same for frequent notifications without useful content: their members are not even read."""
+_often: Decoder[ToldLine | PieceLine] = Decoder(Union[(*METHODS, *QUIET_LINES)])
+decode_often = _often.decode  # notifications with frequent methods; `QUIET_LINES` are to be sorted out by their class
 decode_line = Decoder(AppLine).decode
 decode_params = Decoder(Params).decode
 decode_delta = Decoder(Delta).decode
