@@ -29,15 +29,8 @@ class AcpDecoder:
         data = record.data
         # Nearly every line; with another order of members, lines are decoded in full.
         if data.startswith(FIRST) or data.find(UPDATE, 0, 120) >= 0:
-            if self._hot(data, record, batch):
-                if self.state.agent == "openhands":
-                    self._spent(data, record, batch)
-                return
-            message = wire.decode_message(data)
-            if message.method == "session/update":
-                updates.updated(self, message.params, record, self._source(message, record), batch)
-                if self.state.agent == "openhands":
-                    self._spent(data, record, batch)
+            if self._hot(data, record, batch) or self._update(data, record, batch):
+                self._spent(data, record, batch)
                 return
         line = wire.decode_line(data)
         path = "`$"
@@ -59,7 +52,7 @@ class AcpDecoder:
             source = Source(self.file, record.row, record.offset, len(record.data), from_epoch(time), self.stream)
             if line.method is not None:
                 requests.called(self, line, data, record, source, batch)
-                if line.method == "session/update" and self.state.agent == "openhands":
+                if line.method == "session/update":
                     self._spent(data, record, batch)
             elif line.error not in wire.NOTHING:
                 ends.failed(self, line, side, source, batch)
@@ -110,7 +103,18 @@ class AcpDecoder:
             batch.ignore(wire.QUIET[type(update)])
         return True
 
+    def _update(self, data: bytes, record: Record, batch: Batch) -> bool:
+        """Handles an update of any kind; False if it is none."""
+        message = wire.decode_message(data)
+        if message.method != "session/update":
+            return False
+        updates.updated(self, message.params, record, self._source(message, record), batch)
+        return True
+
     def _spent(self, data: bytes, record: Record, batch: Batch) -> None:
+        """OpenHands: the tokens that an update of any kind may have with it."""
+        if self.state.agent != "openhands":
+            return
         source = Source(self.file, record.row, record.offset, len(record.data), None, self.stream)
         usage = metrics.spent(self.state, data, source)
         if usage is not None:

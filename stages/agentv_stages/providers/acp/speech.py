@@ -27,15 +27,14 @@ class Connection(Protocol):
 def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
     """Handles a piece of an answer or a thought."""
     state, meta = at.state, update.meta
+    block = _block(update)
+    piece = block.text
     if meta is None and not (state.tasks or state.held or (state.calls and state.agent == "copilot")):
-        if bytes(update.content)[:1] == b"{":
-            piece = _block(update).text
-            if len(piece) > 2 and bytes(piece)[:1] == b'"':  # nearly every chunk: text of the main agent
-                say(at, piece, thought, update.messageId, source, batch)
-                return
+        if len(piece) > 2 and bytes(piece)[:1] == b'"':  # nearly every chunk: text of the main agent
+            say(at, piece, thought, update.messageId, source, batch)
+            return
     marker = meta is not None and meta.usage is not None
-    block = _block(update) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
-    text = text_json(block.text)
+    text = text_json(piece)
     if meta is not None and meta.source in NOTES:
         release(at, batch)
         batch.events.append(Notification(source, "", str(meta.source), text_of(text)))
@@ -113,6 +112,8 @@ def _speaking(at: Connection, thought: bool, native: str | None, source: Source)
 
 
 def _block(update: wire.Update) -> wire.Text:
+    if bytes(update.content)[:1] != b"{":
+        return wire.Text("empty")
     return decode_member(update.content, wire.decode_text, "params.update.content")
 
 
@@ -127,9 +128,9 @@ def user_chunk(at: Connection, update: wire.Update, source: Source, batch: Batch
     if at.state.answers or not at.state.user_id:
         at.state.answers.clear()
         at.state.user_id = update.messageId or f"u{source.row}"
-    block = _block(update) if bytes(update.content)[:1] == b"{" else None
-    text = block is not None and block.type == "text"
-    body = text_json(block.text) if text and block is not None else Raw(b"[" + bytes(update.content) + b"]")
+    block = _block(update)
+    text = block.type == "text"
+    body = text_json(block.text) if text else Raw(b"[" + bytes(update.content) + b"]")
     batch.events.append(UserText(source, "", body, at.state.user_id, False, text))
 
 

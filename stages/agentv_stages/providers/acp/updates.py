@@ -24,12 +24,11 @@ def updated(at: Connection, params: wire.Params | None, record: Record, source: 
     known, outer = at.state.session_id, at.stream
     if known is None and params.sessionId:
         facts(at, source, batch, session_id=params.sessionId)
+    if params.sessionId and params.sessionId in at.state.children:
+        at.stream = f"subagent:{params.sessionId}"
+        source = on_stream(source, at.stream)
     try:
-        if params.sessionId and params.sessionId in at.state.children:
-            at.stream = f"subagent:{params.sessionId}"
-            _update(at, params.update, record, on_stream(source, at.stream), batch)
-        else:
-            _update(at, params.update, record, source, batch)
+        _update(at, params.update, record, source, batch)
     except ValidationError:  # the record will be decoded again, without what does not fit
         at.state.session_id = known
         raise
