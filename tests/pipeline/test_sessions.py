@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.cli.listing import age
+from support.decoding import FIXTURES
 from support.growing_logs import claude_records
 from support.live_follower import held_to_permissions, permissions_count
 
@@ -40,6 +41,14 @@ def test_sessions_are_listed_for_people_and_programs(home: Path) -> None:
     assert "no sessions match; 1 was looked at" in call("sessions", "--project", "elsewhere", cwd=home).stdout
     assert "no sessions found" in call("sessions", "--provider", "codex", cwd=home).stdout
     assert call("sessions", "--since", "yesterday-ish", cwd=home).returncode == 2
+
+
+def test_columns_are_aligned_whatever_the_agent_is_called(home: Path) -> None:
+    roots = ("--root", str(home), "--root", str(FIXTURES / "mini-swe-agent"))
+    titles, *lines = call("sessions", *roots, cwd=home).stdout.splitlines()
+    start = titles.index("project")
+    assert {line.split()[1] for line in lines} == {"claude", "mini-swe-agent"}
+    assert {line[start - 1 : start + 4] for line in lines} == {" app ", " orch"}
 
 
 def test_a_list_for_programs_says_that_it_was_cut(home: Path) -> None:

@@ -51,9 +51,10 @@ def list_sessions(
         return _none(len(every), places)
     width = max(60, shutil.get_terminal_size((120, 40)).columns)
     room = _room(width)
-    titles = f"{'session':13} {'agent':8} {'age':>4} {'size':>6} {'project':{room}} {'model':{room}}     prompt"
+    agent = max(8, *(len(session.header.provider) for session in found))
+    titles = f"{'session':13} {'agent':{agent}} {'age':>4} {'size':>6} {'project':{room}} {'model':{room}}     prompt"
     lines = [visible(titles, width)]
-    lines += [line for session in shown for line in _lines(session, 0, tree, width)]
+    lines += [line for session in shown for line in _lines(session, 0, tree, width, agent)]
     if len(shown) < len(tops):
         lines.append(f"… {len(tops) - len(shown)} more; --limit 0 shows all")
     return "\n".join(lines) + "\n"
@@ -72,12 +73,13 @@ def _node(session: Session) -> dict[str, object]:
     return {**session.to_json(), "children": [_node(child) for child in session.children]}
 
 
-def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
+def _lines(session: Session, depth: int, tree: bool, width: int, agent: int) -> list[str]:
     header = session.header
     project = project_of(header.cwd)
     agents = f" +{len(session.agents)}" if session.agents else ""
     lead = "  " * depth + ("└ " if depth else "")
-    head = f"{lead}{padded(session.id, 13)} {header.provider:8} {age(session.updated_ms):>4} {size(session.size):>6}"
+    about = f"{header.provider:{agent}} {age(session.updated_ms):>4} {size(session.size):>6}"
+    head = f"{lead}{padded(session.id, 13)} {about}"
     room = _room(width)
     prompt = visible(header.prompt or header.title or "", 200)
     text = f"{head} {padded(project, room)} {padded(header.model or '?', room)}{agents:>4} {prompt}"
@@ -92,7 +94,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
                 more = f" and {counted(len(files) - 1, 'file')} more" if len(files) > 1 else ""
                 lines.append(visible(f"{'  ' * (depth + 1)}· {Path(files[0]).name}{more}", width))
         for child in session.children:
-            lines += _lines(child, depth + 1, tree, width)
+            lines += _lines(child, depth + 1, tree, width, agent)
     return lines
 
 
