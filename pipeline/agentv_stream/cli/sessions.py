@@ -50,7 +50,8 @@ def sessions(
     from agentv_stream.errors import AgentvStreamError
 
     try:
-        text = list_sessions(provider, project, since_ms(since) if since else None, limit, json, tree, root or ())
+        oldest = since_ms(since) if since is not None else None
+        text = list_sessions(provider, project, oldest, limit, json, tree, root or ())
         with to_stdout():
             sys.stdout.write(text)
     except AgentvStreamError as error:
