@@ -109,6 +109,7 @@ def test_values_of_variables_are_passed_on_and_not_written_down(
     [
         ((), "nothing to run"),
         (("--fail-fast", "--", "true"), "--fail-fast needs --check"),
+        (("--threshold", "0.5", "--", "true"), "--threshold needs --check"),
         (("--fail-fast=now", "--check", "x", "--", "true"), "expected report or close"),
         (("--check", "none.yaml", "--", "true"), "none.yaml: cannot be read"),
         (("--stream-log", "loud", "--", "true"), "expected false, summary or raw"),

@@ -78,6 +78,8 @@ def open_checks(
             raise UsageError("--fail-fast needs --check SPEC")
         if case is not None:
             raise UsageError("--case needs --check SPEC")
+        if threshold is not None:
+            raise UsageError("--threshold needs --check SPEC")
         return None
     loaded = [load_spec(path, threshold) for path in specs]
     for spec in loaded:
