@@ -83,6 +83,16 @@ def test_long_texts_are_cut_and_say_by_how_much(tmp_path: Path) -> None:
     assert f"    line {LINES_OF_TEXT + 3}" in shown(log, full=True)
 
 
+def test_the_first_line_of_a_text_keeps_its_indentation(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    text = json.dumps("\n \n    1→def f():\n    2→    pass\n\n")[1:-1].encode()
+    log.write_bytes(claude_records("aaaa-1", 1)[0].replace(b"please work on aaaa-1", text) + b"\n")
+    lines = shown(log)
+    at = lines.index("        1→def f():")
+    assert lines[at - 1].endswith("user")
+    assert lines[at + 1 : at + 3] == ["        2→    pass", ""]
+
+
 def test_a_call_without_a_result_is_asked_about(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     log.write_bytes(b"\n".join(claude_records("aaaa-1", 2)[:-1]) + b"\n")

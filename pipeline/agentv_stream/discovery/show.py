@@ -5,6 +5,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 
 from agentv_stages.call_summary import target_of
@@ -125,7 +126,7 @@ def _message(message: Message, width: int, full: bool, window: int | None) -> It
 
 
 def _text(text: str, width: int, full: bool, indent: str = "    ") -> Iterator[str]:
-    lines = text.strip().splitlines()
+    lines = list(dropwhile(lambda line: not line.strip(), text.rstrip().splitlines()))  # the first may be indented
     shown = lines if full else lines[:LINES_OF_TEXT]
     for line in shown:
         room = max(width - len(indent), 20)
