@@ -176,6 +176,23 @@ async def test_the_application_lists_sessions_and_enters_one(tmp_path: Path) -> 
     feed.close()
 
 
+@pytest.mark.parametrize(("sessions", "told"), [(100, "100 sessions, "), (101, "the latest 100 of 101 sessions, ")])
+async def test_sessions_that_have_no_row_are_counted(tmp_path: Path, sessions: int, told: str) -> None:
+    pytest.importorskip("textual")
+    from textual.widgets import Static
+
+    from agentv_stream.watch.app import WatchApp
+
+    for n in range(sessions):
+        write(tmp_path, f"{n:03}-1", 1)
+    app = WatchApp(feed_of(tmp_path))
+    async with app.run_test(size=(80, 24)):
+        app.refresh_rows()
+        assert app.table.row_count == 100
+        assert str(app.query_one("#status", Static).render()).startswith(told)
+    app.feed.close()
+
+
 @pytest.mark.parametrize("terminal", [60, 64, 80, 120, 200])
 async def test_the_columns_take_what_the_terminal_has(tmp_path: Path, terminal: int) -> None:
     pytest.importorskip("textual")

@@ -186,7 +186,9 @@ class WatchApp(App[None]):
             self.query_one("#details", Static).update(details(self._looks[at], self.size.width - 2))
         live = sum(look.live for look in self._looks)
         stalled = sum(bool(look.stalled) for look in self._looks)
-        told = f"{counted(len(self._looks), 'session')}, {live} running, {stalled} stalled  {self.feed.troubles}"
+        shown, every = len(self._looks), self.feed.session_count
+        part = f"the latest {shown} of " if shown < every else ""
+        told = f"{part}{counted(every, 'session')}, {live} running, {stalled} stalled  {self.feed.troubles}"
         self.query_one("#status", Static).update(Text(visible(told, 200)))
 
     def on_data_table_row_highlighted(self) -> None:

@@ -43,6 +43,12 @@ class Feed:
         """All is read, and there will be no other round: documents are taken as they are."""
         self.follower.finish(True)
 
+    @property
+    def session_count(self) -> int:
+        """How many sessions there are, those that `looks` leaves out included."""
+        with self._lock:
+            return len(self.views)
+
     def looks(self, now_ms: int, most: int | None = MOST_SHOWN) -> list[Look]:
         """The rows: running sessions first, then by the last event."""
         with self._lock:
