@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stages.payload import told_path
 from agentv_stream.cli import bare_options
 from support.fake_agents import READ_EDIT, agent, init, stream, survivors
 from support.schemas import fits
@@ -37,6 +38,19 @@ def test_repeat_makes_numbered_attempts(tmp_path: Path) -> None:
     results = sorted(path.name for path in (tmp_path / "r").glob("*.json"))
     assert (code, results) == (0, ["t_a_1.json", "t_a_2.json", "t_a_3.json"])
     assert json.loads((tmp_path / "r" / "t_a_3.json").read_bytes())["attempt"] == 3
+
+
+@pytest.mark.parametrize(
+    "names", [("日本", "中国"), ("a/b", "a b"), ("a\udcff", "a"), ("x" * 90 + "1", "x" * 90 + "2")]
+)
+def test_an_attempt_does_not_replace_that_of_another_approach(tmp_path: Path, names: tuple[str, str]) -> None:
+    """Names are shortened and simplified in files: the result of the first was lost."""
+    for approach, code in ((names[0], 0), (names[1], 2), (names[0], 0)):
+        options = ("--task", "t", "--approach", approach, "--attempt", "1", "--out", "r", "-q")
+        done, _, err = run(tmp_path, *options, "--", "printf", "hi")
+        assert (done, "would be lost" in err) == (code, code == 2)
+    (path,) = (tmp_path / "r").glob("*.json")
+    assert json.loads(path.read_bytes())["approach"] == told_path(names[0])
 
 
 def test_a_script_is_told_where_each_result_is(tmp_path: Path) -> None:

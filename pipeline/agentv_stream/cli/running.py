@@ -19,7 +19,7 @@ from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError, worst
 from agentv_stream.live_line import is_wanted
 from agentv_stream.provider_table import stream_command
-from agentv_stream.running.attempts import claim_attempt
+from agentv_stream.running.attempts import check_attempt, claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
 from agentv_stream.running.run import RunReport, run_agent
 from agentv_stream.settings import Settings, from_process, stream_log
@@ -76,6 +76,8 @@ def run_command(
                 live.quiet = settings.quiet
             if number is None:
                 number = claim_attempt(run_options.folder, run_options.task, run_options.approach)
+            else:
+                check_attempt(run_options.folder, run_options.task, run_options.approach, number)
             report = anyio.run(run_agent, run_options, settings, number, live)
             codes.append(tell(report, settings.quiet))
             if as_json:

@@ -2,8 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
-from agentv_stream.errors import SinkError
+from agentv_stages.payload import decode_json, told_path
+from agentv_stages.trajectory.json_values import is_object
+from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.files import is_folder
 from agentv_stream.outputs.naming import prepare_folder, safe_part
 
@@ -42,3 +45,18 @@ def claim_attempt(folder: Path, task: str, approach: str) -> int:
             claim.unlink()  # another run took it and ended meanwhile
     except OSError as error:
         raise SinkError(str(folder), error) from error
+
+
+def check_attempt(folder: Path, task: str, approach: str, attempt: int) -> None:
+    """An attempt replaces an earlier one of its number, but not one of another task or approach that has the same name
+    in files: they lack most signs and foreign letters. Raises: UsageError."""
+    path = folder / f"{stem_of(task, approach, attempt)}.json"
+    try:
+        value: Any = decode_json(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return  # there is none
+    ours = told_path(task), told_path(approach)  # names need not be UTF-8
+    other = (value.get("task_id"), value.get("approach")) if is_object(value) else ours
+    if other != ours:
+        names = f"of the task {other[0]!r} with the approach {other[1]!r}"
+        raise UsageError(f"--attempt {attempt}: {path} is the result {names}, and would be lost; give another --out")
