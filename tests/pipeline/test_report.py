@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import random
 import re
 from pathlib import Path
@@ -295,6 +296,13 @@ def test_the_command_writes_the_form_that_the_file_asks_for(tmp_path: Path) -> N
         assert (tmp_path / name).read_bytes().startswith(begin)
     assert write_report([tmp_path / "r"], tmp_path / "o.doc", None, None, None, True) == EXIT_USAGE
     assert write_report([tmp_path / "none"], None, None, None, None, True) == EXIT_IO
+
+
+def test_what_is_neither_file_nor_folder_is_told_as_that(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert write_report([pipe], None, None, None, None, True) == EXIT_IO
+    assert f"cannot read {pipe}: it is neither a file nor a folder" in capsys.readouterr().err
 
 
 def test_every_metric_gives_none_for_a_run_that_tells_nothing() -> None:

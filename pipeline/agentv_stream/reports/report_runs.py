@@ -12,7 +12,7 @@ from agentv_stages.event import FAILED_OUTCOMES
 from agentv_stages.payload import decode_json
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.errors import AgentvStreamError, SourceError
-from agentv_stream.files import is_file, is_folder
+from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.summary import summarize
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -56,7 +56,7 @@ class Run:
 def result_files(sources: Sequence[Path]) -> list[Path]:
     """The files to read, each once; in folders every .json below except manifests.
 
-    Raises: SourceError for what does not exist.
+    Raises: SourceError for what does not exist, or is neither a file nor a folder.
     """
     files: list[Path] = []
     for source in sources:
@@ -65,6 +65,8 @@ def result_files(sources: Sequence[Path]) -> list[Path]:
             files += sorted(found, key=lambda path: (path.is_symlink(), path))  # beside a link there is no stream
         elif is_file(source):
             files.append(source)
+        elif is_there(source):
+            raise SourceError(f"cannot read {source}: it is neither a file nor a folder")
         else:
             raise SourceError(f"{source}: no such file or folder")
     once: dict[str, Path] = {}
