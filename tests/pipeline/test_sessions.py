@@ -130,6 +130,14 @@ def test_a_root_that_is_named_and_not_there_is_told(home: Path, root: str) -> No
         assert f"--root: cannot read {home}/nowhere: no such folder" in done.stderr
 
 
+def test_a_root_that_is_a_file_is_told(home: Path) -> None:
+    (log,) = (home / ".claude" / "projects" / "-home-dev-app").iterdir()
+    for root in (str(log), f"claude={log}"):
+        done = call("sessions", "--root", root, cwd=home)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert f"--root: {log} is a file, not a folder" in done.stderr
+
+
 def test_the_age_of_a_session_takes_four_characters_at_most() -> None:
     now = time.time_ns() // 1_000_000
     ages = [age(now - days * 86_400_000 - 1000) for days in (-10_000, 0, 999, 1000, 28_000)]

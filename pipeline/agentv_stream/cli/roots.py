@@ -6,7 +6,7 @@ from pathlib import Path
 from agentv_stages.payload import told_path
 from agentv_stream.discovery.places import Root, find_roots
 from agentv_stream.errors import SourceError
-from agentv_stream.files import is_gone
+from agentv_stream.files import is_file, is_gone
 from agentv_stream.settings import from_process
 
 
@@ -16,7 +16,8 @@ def told_roots(options: Sequence[str], provider: str | None) -> list[Root]:
 
 
 def roots_there(options: Sequence[str], provider: str | None) -> list[Root]:
-    """As `told_roots`, for commands that do not wait for a folder to appear: a missing `--root` is then an error.
+    """As `told_roots`, for commands that do not wait for a folder to appear: a missing `--root` is then an error, and
+    so is a file (other than a database, which stands for its folder).
 
     Raises: UsageError, SourceError.
     """
@@ -24,4 +25,8 @@ def roots_there(options: Sequence[str], provider: str | None) -> list[Root]:
     for root in roots if options else ():
         if is_gone(root.path) and not Path(root.path).is_symlink():
             raise SourceError(f"--root: cannot read {told_path(root.path)}: no such folder")
+        if is_file(root.path):
+            raise SourceError(
+                f"--root: {told_path(root.path)} is a file, not a folder; `agentv-stream show FILE` shows a session"
+            )
     return roots
