@@ -11,6 +11,7 @@ import pytest
 
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan
+from agentv_stream.summary import summarize
 from agentv_stream.watch import lines
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.lines import watch_lines
@@ -91,6 +92,18 @@ def test_once_tells_every_session_and_ends(tmp_path: Path) -> None:
         fits("watch", line)
     assert set(found) == {str(path), str(SESSION), DOCUMENT}
     assert (found[str(path)]["open_calls"], found[str(path)]["last_tool"]) == (1, "Bash ls 1")
+
+
+def test_once_tells_a_last_line_without_an_end_too(tmp_path: Path) -> None:
+    """A log of one such line had no row at all."""
+    alone, several = tmp_path / "alone.jsonl", write(tmp_path, 2, cut=6)
+    alone.write_bytes(stream(READ_EDIT).splitlines()[-1])
+    several.write_bytes(several.read_bytes().removesuffix(b"\n"))
+    told = run(tmp_path, "watch", "--json", "--once", alone, several)
+    found = {line["path"]: line for line in map(json.loads, told.out.splitlines())}
+    assert set(found) == {str(alone), str(several)}
+    assert found[str(alone)]["status"] == summarize(alone).status == "complete"
+    assert (found[str(several)]["open_calls"], found[str(several)]["last_tool"]) == (1, "Bash ls 1")
 
 
 @pytest.mark.parametrize(

@@ -329,6 +329,13 @@ class Followed:
             for observe in self.makes.observers:
                 observe(self, batch_of_new)
 
+    def end_partials(self) -> None:
+        """As `end_partial`, for all files of which the last line is not final. Raises: SinkError, OSError."""
+        if self.chain is not None:
+            for one in self.inputs:
+                if one.state == "live" and not isinstance(one.file, StoredLog) and not self._rewritten(one.path):
+                    self.end_partial(one)
+
     def end_partial(self, one: Input) -> None:
         """The unfinished last line will not be continued: it is taken as it is. Raises: SinkError, OSError."""
         last = one.file.reader.rest()

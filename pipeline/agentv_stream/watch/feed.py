@@ -40,8 +40,11 @@ class Feed:
         return read
 
     def finish(self) -> None:
-        """All is read, and there will be no other round: documents are taken as they are."""
+        """All is read, and there will be no other round: documents and last lines without an end are taken as they
+        are. Raises: OSError."""
         self.follower.finish(True)
+        for session in self.follower.hot.values():
+            session.end_partials()
 
     @property
     def session_count(self) -> int:
