@@ -50,6 +50,15 @@ def test_of_another_agent_nothing_is_told(tmp_path: Path) -> None:
     assert told(tmp_path, str(one.parent), "--provider", "claude") == {str(one)}
 
 
+def test_a_root_that_is_a_file_is_an_error(tmp_path: Path) -> None:
+    """It found nothing, and said nothing."""
+    log = grow(tmp_path / "a", ONE, 0, 9)
+    command = [sys.executable, "-m", "agentv_stream", "tail", "--once", "--all", "--root", str(log)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert f"--root: {log} is a file, not a folder" in done.stderr
+
+
 def test_a_log_that_was_rotated_is_still_the_one_that_was_named(tmp_path: Path) -> None:
     one = grow(tmp_path / "a", ONE, 0, 9)
     assert told(tmp_path, str(one)) == {str(one)}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stream import summarize
 from agentv_stream.discovery.discover import project_of
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following import forgetting
@@ -109,6 +110,21 @@ def test_an_output_that_is_only_a_lower_bound_is_told_as_one(tmp_path: Path) -> 
     (look,) = feed_of(tmp_path).looks(START)
     assert (look.tokens_out_whole, line_of(look)["output_tokens"]) == (False, None)
     assert f"out ≥{look.tokens_out} " in details(look, 100).plain
+
+
+def test_an_end_with_an_open_call_is_none_where_the_log_has_no_end_record(tmp_path: Path) -> None:
+    """The other commands call that `unknown`."""
+    first, *_, call, _ = claude_records("aaaa-1", 2)
+    answer = json.loads(claude_records("aaaa-1", 3)[-2])
+    answer["message"] |= {"content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn"}
+    log = tmp_path / "aaaa-1.jsonl"
+    log.write_bytes(b"\n".join((first, call, json.dumps(answer).encode(), b"")))
+    (look,) = feed_of(tmp_path).looks(START + 400_000)
+    assert look.status == summarize(log).status == "unknown"
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import sign
+
+    assert sign(look).plain == "?"
 
 
 def test_silence_after_a_result_is_told(tmp_path: Path) -> None:

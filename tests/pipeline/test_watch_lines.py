@@ -113,6 +113,7 @@ def test_once_tells_a_last_line_without_an_end_too(tmp_path: Path) -> None:
         ((), 2, "watch needs a terminal; `watch --json`"),
         (("--json", "--once", "none"), 4, "cannot read none: no such file or folder"),
         (("--json", "--once", "x.jsonl"), 4, "x.jsonl: not a log of a known agent"),
+        (("--json", "--once", "--root", "x.jsonl"), 4, "x.jsonl is a file, not a folder"),
     ],
 )
 def test_what_cannot_be_watched_is_told_on_standard_error(

@@ -10,14 +10,23 @@ from agentv_stream.files import is_file, is_gone
 from agentv_stream.settings import from_process
 
 
-def told_roots(options: Sequence[str], provider: str | None) -> list[Root]:
-    """The roots for a command's `--root` options and its provider. Raises: UsageError."""
-    return find_roots(options, provider=provider, configured=from_process({}).roots)
+def told_roots(options: Sequence[str], provider: str | None, configured: Sequence[str] | None = None) -> list[Root]:
+    """The roots for a command's `--root` options and its provider. A folder may appear later; a file (other than a
+    database, which stands for its folder) is an error.
+
+    Raises: UsageError, SourceError.
+    """
+    configured = from_process({}).roots if configured is None else configured
+    roots = find_roots(options, provider=provider, configured=configured)
+    for root in roots if options else ():
+        if is_file(root.path):
+            path = told_path(root.path)
+            raise SourceError(f"--root: {path} is a file, not a folder; show, watch and tail take files without --root")
+    return roots
 
 
 def roots_there(options: Sequence[str], provider: str | None) -> list[Root]:
-    """As `told_roots`, for commands that do not wait for a folder to appear: a missing `--root` is then an error, and
-    so is a file (other than a database, which stands for its folder).
+    """As `told_roots`, for commands that do not wait for a folder to appear: a missing `--root` is then an error.
 
     Raises: UsageError, SourceError.
     """
@@ -25,8 +34,4 @@ def roots_there(options: Sequence[str], provider: str | None) -> list[Root]:
     for root in roots if options else ():
         if is_gone(root.path) and not Path(root.path).is_symlink():
             raise SourceError(f"--root: cannot read {told_path(root.path)}: no such folder")
-        if is_file(root.path):
-            raise SourceError(
-                f"--root: {told_path(root.path)} is a file, not a folder; `agentv-stream show FILE` shows a session"
-            )
     return roots

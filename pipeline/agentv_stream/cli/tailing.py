@@ -9,6 +9,7 @@ from typing import Literal
 import anyio
 
 from agentv_stream.cli.memory import tune_memory
+from agentv_stream.cli.roots import told_roots
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.discovery.discover import (
     Session,
@@ -176,7 +177,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     plan.paths = list(dict.fromkeys(str(absolute(t)) for t in there))
     names = [t for t in rest if not is_there(t.partition(STORE_SIGN)[0])]
     if names or not options.targets:
-        roots = find_roots(options.roots, provider=options.provider, configured=settings.roots)
+        roots = told_roots(options.roots, options.provider, settings.roots)
         if names:
             known = find_sessions(roots, HeaderCache(cache_file()))
             plan.paths += [pick(known, name).path for name in names]

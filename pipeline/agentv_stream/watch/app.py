@@ -42,7 +42,9 @@ def sign(look: Look) -> Text:
         return Text("!", style="bold yellow")
     if look.status == "running":
         return Text("●", style="green" if look.live else "dim")
-    return Text("✓", style="dim") if look.status == "complete" else Text("✗", style="red")
+    if look.status in ("complete", "unknown"):
+        return Text("✓" if look.status == "complete" else "?", style="dim")
+    return Text("✗", style="red")
 
 
 def row(look: Look, room: dict[str, int]) -> list[Text]:

@@ -153,13 +153,15 @@ class SessionView:
 
     def look(self, now_ms: int) -> Look:
         """The row."""
-        stalled = self.stalled(now_ms)
+        stalled, ended = self.stalled(now_ms), self.ended
+        if ended == "complete" and self.open and not self.chain.dialect.has_end:
+            ended = "unknown"
         silent = (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else None
         return Look(
             **vars(self.known),
             key=self.session.number,
             project=project_of(self.known.cwd),
-            status=self.ended or ("stalled" if stalled else "running"),
+            status=ended or ("stalled" if stalled else "running"),
             last_tool=self.last_tool,
             last_age=max(0.0, (now_ms - self.last_tool_ms) / 1000) if self.last_tool_ms is not None else None,
             open_calls=len(self.open),
