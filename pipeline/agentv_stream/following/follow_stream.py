@@ -4,6 +4,7 @@ The follower works in a thread, as in `tail`, and waits until the caller has pro
 up, and a cursor never passes an item that the caller has not finished with.
 """
 
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -265,7 +266,7 @@ def _silent(event: str, **facts: object) -> None:
 def _plan(paths: str | PathLike[str] | Iterable[str | PathLike[str]], provider: str | None, begin: str) -> Plan:
     if begin not in ("start", "end"):
         raise UsageError(f"begin={begin!r}: expected start or end")
-    names = [str(expanded(str(path))) for path in ((paths,) if isinstance(paths, (str, PathLike)) else paths)]
+    names = [str(expanded(os.fspath(path))) for path in ((paths,) if isinstance(paths, (str, PathLike)) else paths)]
     for path in names:
         if not is_there(path.partition(STORE_SIGN)[0]):
             raise SourceError(f"cannot follow {path}: no such file or folder")
