@@ -301,6 +301,16 @@ def test_a_log_that_is_there_twice_is_one_session(tmp_path: Path) -> None:
     assert len(session.copies) == 1
 
 
+def test_runs_of_one_session_in_folders_of_their_own_are_no_copies(tmp_path: Path) -> None:
+    """The runs of an evaluation that resumes a session: all but the newest were hidden."""
+    records = claude_records("one", 3)
+    runs = [write(tmp_path / f"run-{n}" / "stream.jsonl", records[3 * n :]) for n in range(3)]
+    older = write(tmp_path / "backup" / "stream.jsonl", records[:5])
+    os.utime(older, (1_700_000_000, 1_700_000_000))
+    found = {session.path: session.copies for session in find_sessions(find_roots([str(tmp_path)]))}
+    assert found == {str(run): [str(older)] if run == runs[0] else [] for run in runs}
+
+
 def test_a_compressed_copy_of_a_copy_is_no_session_of_its_own(tmp_path: Path) -> None:
     older = write(tmp_path / "a.jsonl", claude_records("one", 1))
     newer = tmp_path / "b.jsonl"

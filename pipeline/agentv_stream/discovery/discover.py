@@ -4,6 +4,7 @@ A sub-agent's file belongs to the session that started it, at any depth. A log t
 plain and compressed) is one session. Only the header of each file is read, and of an unchanged one not even that.
 """
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
@@ -24,6 +25,8 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_sessions
 
 HEAD = 4096
+MOST_COMPARED = 16
+"""Files of one id and name, or size, with which another one is compared."""
 MOST_ASKED = 4
 """Number of further files searched for the prompt: OpenHands writes one for each event."""
 
@@ -181,25 +184,30 @@ def _completed(header: Header, path: str) -> Header:
 def _without_copies(sessions: Iterable[Session]) -> list[Session]:
     """One session per log: of several files with one id and one logical name the plainest and newest is read.
 
-    The same holds for files with the same id, unpacked size and beginning, whatever their names; the log has the
-    shortest name.
+    In different folders they must begin alike as well, except documents, which change from the beginning: each run of
+    an evaluation may be a `stream.jsonl`. The same holds for files with the same id, unpacked size and beginning,
+    whatever their names; the log has the shortest name.
     """
     kept: list[Session] = []
-    by_name: dict[tuple[str, str, str], Session] = {}
-    by_size: dict[tuple[str, str, int], Session] = {}
+    alike: dict[tuple[str, str, str | int], list[Session]] = {}
     for session in sorted(sessions, key=_plainest):
         provider, session_id = session.header.provider, session.header.session_id
         if session_id is None:
             kept.append(session)
             continue
-        name = (provider, session_id, Path(logical_name(session.path)).name)
-        size = (provider, session_id, content_size(session.path, session.size))
-        first = by_name.get(name) or by_size.get(size)
-        if first is not None and (name in by_name or _begin_alike(first.path, session.path)):
+        folder, name = os.path.split(logical_name(session.path))
+        named = alike.setdefault((provider, session_id, name), [])
+        sized = alike.setdefault((provider, session_id, content_size(session.path, session.size)), [])
+        same = next((one for one in named if name.endswith(".json") or os.path.split(one.path)[0] == folder), None)
+        near = (*named[-MOST_COMPARED:], *sized[-MOST_COMPARED:])
+        first = same or next((one for one in near if _begin_alike(one.path, session.path)), None)
+        if first is not None:
             first.copies.append(session.path)
-            by_name.setdefault(name, first)
+            if not named:
+                named.append(first)
             continue
-        by_name[name] = by_size[size] = session
+        named.append(session)
+        sized.append(session)
         kept.append(session)
     return kept
 
@@ -209,7 +217,8 @@ def _plainest(session: Session) -> tuple[bool, int, int]:
 
 
 def _begin_alike(path: str, other: str) -> bool:
-    return first_bytes(path, HEAD) == first_bytes(other, HEAD)
+    one, two = first_bytes(path, HEAD), first_bytes(other, HEAD)
+    return bool(one and two) and (one.startswith(two) or two.startswith(one))
 
 
 def _stored(root: Root) -> list[Session]:
