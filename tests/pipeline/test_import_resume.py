@@ -310,6 +310,21 @@ def test_nothing_to_read_leaves_the_outputs_as_they_were(tmp_path: Path) -> None
     assert tree(tmp_path / "d") | tree(tmp_path) == before
 
 
+def test_files_without_a_session_leave_the_outputs_as_they_were(tmp_path: Path) -> None:
+    """The wrong folder emptied the data set of the right one."""
+    make_folder(tmp_path / "in", 3)
+    options: dict[str, Any] = {"parquet": tmp_path / "d", "jsonl": tmp_path / "s.jsonl", "engine": "serial"}
+    import_sessions([tmp_path / "in"], **options)
+    before = _written(tmp_path / "d") | {"s.jsonl": (tmp_path / "s.jsonl").read_bytes()}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.jsonl").write_text('{"some": "thing"}\n')
+    (tmp_path / "other" / "log.jsonl.gz").write_bytes(b"\x1f\x8b damaged")
+    outcome = import_sessions([tmp_path / "other"], **options)
+    assert outcome.notes == ["no session could be read; the outputs are unchanged"]
+    assert _written(tmp_path / "d") | {"s.jsonl": (tmp_path / "s.jsonl").read_bytes()} == before
+    assert outcome.outputs == {}
+
+
 def _written(folder: Path) -> dict[str, bytes]:
     return {name: data for name, data in tree(folder).items() if not name.startswith("_state")}
 

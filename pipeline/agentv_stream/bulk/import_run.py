@@ -91,13 +91,16 @@ class ImportRun:
         outcome.skipped = len(self._left.intersection(whole))
         self._state.check(work.run)
         _remove_stale(self._known, entries, parts)
-        if work.dataset is not None and self._manifest is not None:
+        if not whole and not self._known:  # the wrong folder, one that cannot be read: keep what earlier runs wrote
+            outcome.notes.append("no session could be read; the outputs are unchanged")
+            outcome.outputs = {}
+        elif work.dataset is not None and self._manifest is not None:
             _publish(crew, work.dataset, self._manifest, whole, parts, self._state.staged())
 
     def finish(self) -> None:
         """Writes the results and the state for the next run. Raises: SourceError, SinkError."""
         whole, state, run = self._whole, self._state, self._work.run
-        if "jsonl" in self._places:
+        if "jsonl" in self._outcome.outputs:
             object_store.put_lines(self._places["jsonl"], state.results(whole[name] for name in sorted(whole)), run)
         kept = {name: entry for name, entry in self._entries.items() if name not in self._moved}
         state.finish(kept, run, bool(self._moved))
