@@ -203,13 +203,13 @@ def tell(outcome: Outcome) -> None:
         print_fitting(sys.stderr, titles, rows, last if len(rows) > 1 else None, ("edits", "failed", "turns", "faults"))
     said = [f"{counted(outcome.done, 'session')} read in {outcome.seconds:.1f} s ({amount(outcome)})"]
     for count, what in (
-        (outcome.skipped, "unchanged"),
-        (len(outcome.parts), "belong to other sessions"),
-        (len(outcome.others), "other files"),
-        (len(outcome.failures), "failed"),
+        (outcome.skipped, f"{outcome.skipped:,} unchanged"),
+        (len(outcome.parts), f"{counted(len(outcome.parts), 'file')} of other sessions"),
+        (len(outcome.others), counted(len(outcome.others), "other file")),
+        (len(outcome.failures), f"{len(outcome.failures):,} failed"),
     ):
         if count:
-            said.append(f"{count:,} {what}")
+            said.append(what)
     sys.stderr.write(", ".join(said) + "\n")
 
 
