@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: `90`, `10m`, `64M`."""
+"""Durations, sizes and counts as people write them: `90`, `10m`, `64M`, `1.2k`."""
 
 import re
 
@@ -46,3 +46,13 @@ def age_text(seconds: float) -> str:
         return f"{int(seconds // (365 * _SECONDS['d']))}y"
     unit = next((unit for unit in "dhm" if seconds >= _SECONDS[unit]), "s")
     return f"{int(seconds // _SECONDS[unit])}{unit}"
+
+
+def count_text(n: int | None) -> str:
+    """A count in at most five characters."""
+    if n is None:
+        return "?"
+    for unit, length in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if n >= length:
+            return f"{n / length:.1f}{unit}" if n < 10 * length else f"{n // length}{unit}"
+    return str(n)

@@ -35,6 +35,7 @@ class ImportRun:
         self._places = places
         self._state = state
         self._outcome = outcome
+        self._first = True  # no import wrote to these places before
         self._manifest: Manifest | None = None
         self._known: dict[str, Entry] = {}  # what earlier runs have read
         self._left: set[str] = set()  # units that need not be read again
@@ -55,6 +56,7 @@ class ImportRun:
         if resume and begun == "anew":
             outcome.notes.append("--resume: the options differ from before, so everything is read again")
             manifest = Manifest(generation=manifest.generation) if manifest is not None else None
+        self._first = begun == "first"
         self._manifest = manifest
         known = self._known = state.entries() if begun == "on" else {}
         staged = state.staged() if known else frozenset[str]()
@@ -92,7 +94,8 @@ class ImportRun:
         self._state.check(work.run)
         _remove_stale(self._known, entries, parts)
         if not whole and not self._known:  # the wrong folder, one that cannot be read: keep what earlier runs wrote
-            outcome.notes.append("no session could be read; the outputs are unchanged")
+            if not self._first:
+                outcome.notes.append("no session could be read; the outputs are unchanged")
             outcome.outputs = {}
         elif work.dataset is not None and self._manifest is not None:
             _publish(crew, work.dataset, self._manifest, whole, parts, self._state.staged())

@@ -10,6 +10,7 @@ from agentv_stages.visible import visible
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.extras import extra
 from agentv_stream.outputs.publish import publish_now
+from agentv_stream.units import count_text
 
 FORMATS = (".svg", ".png", ".pdf")
 MOST_BARS = 30
@@ -43,11 +44,11 @@ def draw(path: Path, summary: Summary, by: By) -> None:
         _name_ends(calls, ends, [f"{well + failed:,}" for well, failed in zip(good, bad, strict=True)])
         calls.set_yticks(list(places), labels)
         calls.set_ylim(len(labels) - 0.4, -0.6)  # the first group on top, no empty rows
-        calls.set_xlabel(f"tool calls by {by}" + _left_out(len(labels), total, by))
+        calls.set_xlabel(("tool calls" if by == "all" else f"tool calls by {by}") + _left_out(len(labels), total, by))
         for axes, (what, cells), color in zip(rest, tokens, (_IN, _OUT), strict=False):
-            ends = axes.barh(places, [(value or 0) / 1e6 for value, _ in cells], color=color)
-            _name_ends(axes, ends, [_millions(value, whole) for value, whole in cells])
-            axes.set_xlabel(f"{what} tokens, millions")
+            ends = axes.barh(places, [value or 0 for value, _ in cells], color=color)
+            _name_ends(axes, ends, [_told(value, whole) for value, whole in cells])
+            axes.set_xlabel(f"{what} tokens")
         figure.legend(*calls.get_legend_handles_labels(), loc="outside upper left", ncols=2, fontsize="small")
         buffer = io.BytesIO()
         kind = path.suffix.lower()[1:]
@@ -66,12 +67,17 @@ def _name_ends(axes: Any, bars: Any, texts: list[str]) -> None:
     axes.bar_label(bars, texts, padding=3, fontsize="small")
     axes.margins(x=0.22)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.xaxis.set_major_formatter("{x:,.10g}")
+    axes.xaxis.set_major_formatter(_tick)
+    axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def _millions(value: int | None, whole: bool) -> str:
+def _tick(value: float, place: int) -> str:
+    return count_text(int(value))
+
+
+def _told(value: int | None, whole: bool) -> str:
     """A sum of tokens; `≥` if it is unknown for some sessions, `?` if for all."""
-    return "?" if value is None else f"{'' if whole else '≥'}{value / 1e6:,.3g}"
+    return ("" if whole or value is None else "≥") + count_text(value)
 
 
 def _left_out(shown: int, total: int, by: By) -> str:

@@ -13,9 +13,9 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, RichLog, Static
 
 from agentv_stages.visible import counted, visible
-from agentv_stream.units import age_text
+from agentv_stream.units import age_text, count_text
 from agentv_stream.watch.feed import Feed
-from agentv_stream.watch.model import Look, count_text
+from agentv_stream.watch.model import Look
 
 REFRESH_SECONDS = 0.5
 NARROW = 76  # terminal width for which COLUMNS is defined

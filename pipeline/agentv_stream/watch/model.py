@@ -193,13 +193,3 @@ def _known_of(session: Followed, chain: FollowChain) -> Known:
         context=used / window if used is not None and window else None,
         first_edit=stats.figures.first_edit_turn,
     )
-
-
-def count_text(n: int | None) -> str:
-    """A count in at most five characters."""
-    if n is None:
-        return "?"
-    for unit, length in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if n >= length:
-            return f"{n / length:.1f}{unit}" if n < 10 * length else f"{n // length}{unit}"
-    return str(n)
