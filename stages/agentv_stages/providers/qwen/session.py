@@ -81,7 +81,7 @@ class SessionDecoder:
             return
         if line.isSidechain and self.stream == MAIN:  # a sub-agent's file, read by itself
             self.stream = sidechain(line.agentId or "unknown")
-        payload = _NO_PAYLOAD
+        payload, timed = _NO_PAYLOAD, False
         info = (line.sessionId, line.version, line.cwd, line.gitBranch)
         if line.forkedFrom is not None:
             self._copied(info, line.forkedFrom.sessionId, record, batch)
@@ -89,9 +89,16 @@ class SessionDecoder:
         if kind == "system":
             said = line.systemPayload
             payload = decode_member(said, decode_payload, "systemPayload") if said else _NO_PAYLOAD
-            timed = line.subtype == "ui_telemetry"  # what it says of a call must not be taken for that of the next one
-            if info == self.state.info and not timed and self._is_quiet(line.subtype or "", payload, record.row, batch):
+            timed = line.subtype == "ui_telemetry"
+            if not timed and info == self.state.info and self._is_quiet(line.subtype or "", payload, record.row, batch):
                 return
+        if kind != "tool_result" and line.uuid is not None:  # older versions write two lines with one id
+            if self.state.told.again(f"{line.sessionId} {line.uuid} {line.timestamp}", checksum(record.data)):
+                batch.ignore(f"{kind}/again")
+                return
+        # Repeated telemetry of a call must not be taken for that of the next one.
+        if timed and info == self.state.info and self._is_quiet("ui_telemetry", payload, record.row, batch):
+            return
         source = Source(
             self.file,
             record.row,
@@ -104,10 +111,6 @@ class SessionDecoder:
         if self.companion:
             self._result(line, source, batch)
             return
-        if kind != "tool_result" and line.uuid is not None:  # older versions write two lines with one id
-            if self.state.told.again(f"{line.sessionId} {line.uuid} {line.timestamp}", checksum(record.data)):
-                batch.ignore(f"{kind}/again")
-                return
         if info != self.state.info:
             self._session(info, source, record, batch)
         if kind == "system":
