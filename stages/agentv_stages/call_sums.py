@@ -48,7 +48,8 @@ class CallSums:
 
     def of(self, stream: str) -> Tokens:
         """The sum of a stream's calls so far, or of all streams' (`ALL`)."""
-        calls = self._all_streams() if stream == ALL else self.streams().get(stream)
+        streams = self.streams()
+        calls = self._all if stream == ALL else streams.get(stream)
         return calls.copy() if calls is not None else Tokens()
 
     def streams(self) -> dict[str, Tokens]:
@@ -65,10 +66,6 @@ class CallSums:
             self.touch(stream)
         self._stale = {}
         return self._streams
-
-    def _all_streams(self) -> Tokens:
-        self.streams()
-        return self._all
 
     def touch(self, stream: str) -> None:
         """Something else about a stream has changed."""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from agentv_stages.batch import Batch
 from agentv_stages.call_summary import target_of
-from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult, call_key
+from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, Status, ToolCall, ToolResult, call_key
+from agentv_stages.facts import status_of
 from agentv_stages.pair import MOST_OPEN
 from agentv_stages.recent import remember
 from agentv_stages.sinks.summary_log import SummaryLog
@@ -87,7 +88,7 @@ class SessionView:
     repeats: int = 0  # how many times in a row the same call failed
     retries: int = 0
     waiting: str = ""
-    ended: str = ""
+    ended: Status | None = None
     lines: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_LINES))
     version: int = 0
     _last_failed: str = ""
@@ -105,7 +106,7 @@ class SessionView:
     def _event(self, event: AnyEvent, time_ms: int) -> None:
         self.last_event_ms = max(self.last_event_ms or 0, time_ms)
         if isinstance(event, ToolCall):
-            self.waiting, self.ended, self.retries = "", "", 0
+            self.waiting, self.ended, self.retries = "", None, 0
             remember(self.open, call_key(event), Open(event, time_ms), MOST_OPEN)
             self.last_tool, self.last_tool_ms = f"{event.tool or event.name} {target_of(event)}", time_ms
         elif isinstance(event, ToolResult):
@@ -121,7 +122,7 @@ class SessionView:
             if event.source.stream == MAIN:
                 self.ended, self.waiting = event.status, ""
         else:
-            self.waiting, self.ended, self.retries = "", "", 0
+            self.waiting, self.ended, self.retries = "", None, 0
 
     def _result(self, result: ToolResult) -> None:
         if result.outcome in ("ok", None):
@@ -154,8 +155,8 @@ class SessionView:
     def look(self, now_ms: int) -> Look:
         """The row."""
         stalled, ended = self.stalled(now_ms), self.ended
-        if ended == "complete" and self.open and not self.chain.dialect.has_end:
-            ended = "unknown"
+        if ended is not None:
+            ended = status_of(ended, self.chain.dialect.has_end, len(self.open))
         silent = (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else None
         return Look(
             **vars(self.known),

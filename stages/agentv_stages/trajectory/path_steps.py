@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, AssistantText, Reasoning, ToolCall, ToolResult
+from agentv_stages.recent import remember
 from agentv_stages.trajectory.arguments import MISSING, contains, deep_equal, without
 from agentv_stages.trajectory.calls import arguments_of, counts
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
@@ -23,7 +24,7 @@ from agentv_stages.trajectory.wildcards import glob
 STEP_TYPES = ("tool", "command", "message", "reasoning", "search", "span")
 COMMAND_TOOLS = frozenset(("exec_command", "local_shell", "shell"))
 
-_RECENT = 1_024
+_RECENT = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,6 @@ class StepState(Struct):
     counts: list[int] = []
     evidence: list[list[Evidence]] = []
     answers: dict[str, None] = {}
-    earlier: dict[str, None] = {}  # the answers before those in `answers`
     position: int = 0
     failed: bool = False
     done: bool = False
@@ -100,13 +100,10 @@ class _Steps:
         return bool(types) and self._step(event, types, names)
 
     def _begins(self, answer: str) -> bool:
-        """Whether nothing of this answer has come; at least the last `_RECENT` of them are remembered."""
-        state = self.state
-        if answer in state.answers or answer in state.earlier:
+        """Whether nothing of this answer has come; the last `_RECENT` of them are remembered."""
+        if answer in self.state.answers:
             return False
-        if len(state.answers) >= _RECENT:
-            state.earlier, state.answers = state.answers, {}
-        state.answers[answer] = None
+        remember(self.state.answers, answer, None, _RECENT)
         return True
 
     def _step(self, event: AnyEvent, types: Sequence[str], names: Sequence[str]) -> bool:

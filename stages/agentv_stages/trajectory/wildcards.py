@@ -74,7 +74,7 @@ def folder_test(pattern: str) -> Callable[[str], bool]:
 
     def test(path: str) -> bool:
         path = posixpath.normpath(path.replace("\\", "/").removesuffix("*") or ".")  # `src/*` is all of src
-        return path == whole or any(test(path) for test in tests)
+        return path == whole or any(below(path) for below in tests)
 
     return test
 
