@@ -16,7 +16,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, Kind, Origin, ToolCall
 from agentv_stages.patch import read_patch
 from agentv_stages.payload import add_key, to_raw
-from agentv_stages.shell import classify_shell
+from agentv_stages.shell import classify_shell, path_in
 from agentv_stages.stage import Flushed
 from agentv_stages.tools import CANONICAL, ToolTable
 
@@ -181,7 +181,8 @@ def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
         if not patch.files:  # the patch is elsewhere in the text, and arrives in a variable or through a pipe
             patch = read_patch(facts.script)
         tool = "Write" if patch.adds_only else "Edit"
-        return _made(call, call.input_json, tool, "write", facts.script, patch.files, True, False)
+        paths = tuple([path_in(facts.folder, path) for path in patch.files])
+        return _made(call, call.input_json, tool, "write", facts.script, paths, True, False)
     files = facts.files or facts.written
     if not plan.finer_shell or facts.tool_name == "Bash":
         return _made(call, call.input_json, plan.tool, facts.kind, facts.script, files, False, facts.writes_file)

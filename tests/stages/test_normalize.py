@@ -275,3 +275,14 @@ def test_bytes_that_no_parser_likes_pass(raw: bytes, name: str) -> None:
 def test_a_shell_that_reads_several_files_names_them_all(name: str) -> None:
     made = STAGES[name].call(call_of("Bash" if name == "claude" else "shell", {"command": "cat a b; head -3 c"}))
     assert made.files == ("a", "b", "c")
+
+
+def test_a_patch_after_cd_is_of_files_there() -> None:
+    script = f"cd /w && cd d && apply_patch <<'EOF'\n{PATCH}\nEOF"
+    made = STAGES["codex"].call(call_of("shell", {"command": ["bash", "-lc", script]}))
+    assert (made.tool, made.files) == ("Edit", ("/w/d/a.txt", "/w/d/b.txt", "/w/d/c.txt"))
+
+
+def test_a_read_after_cd_is_of_a_file_there() -> None:
+    made = STAGES["codex"].call(call_of("shell", {"command": ["bash", "-lc", "cd d && cat a.txt"]}))
+    assert (made.tool, made.files, made.input["file_path"]) == ("Read", ("d/a.txt",), "d/a.txt")

@@ -35,7 +35,7 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     ("grep -n TODO src/main.rs", "Grep", "src/main.rs", "TODO"),
     # what agtrace misses
     ("bash -lc 'cat x'", "Read", "x", None),
-    ("cd dir && cat x", "Read", "x", None),
+    ("cd dir && cat x", "Read", "dir/x", None),
     ("LANG=C TZ=UTC cat x", "Read", "x", None),
     ("cat a | head -5", "Read", "a", None),
     ("zsh -lc 'ls src'", "LS", "src", None),
@@ -109,7 +109,7 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     ("cmd.exe /c type a.txt", "Read", "a.txt", None),
     # control flow
     ("if [ -f x ]; then cat x; else echo no; fi", "Read", "x", None),
-    ("(cd sub; cat y)", "Read", "y", None),
+    ("(cd sub; cat y)", "Read", "sub/y", None),
     ("test -f x && cat x || true", "Read", "x", None),
     ("! grep -q foo bar", "Grep", "bar", "foo"),
     ("ls # then > nothing", "LS", None, None),
@@ -125,7 +125,7 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     ("show ()\n{\n  cat x\n}\nshow | head", "Read", "x", None),
     ("function show { cat x; }; if show; then show; fi", "Read", "x", None),
     ("function show()\n{ cat x; }\nshow", "Read", "x", None),
-    ("show() (cd y; cat x); echo $(show)", "Read", "x", None),
+    ("show() (cd y; cat x); echo $(show)", "Read", "y/x", None),
     ("find -L src -name x", "Glob", "src", "x"),
     ("while read -r f; do cat $f; done < list", "Read", None, None),
     ("mapfile -t files < list; cat a", "Read", "a", None),
@@ -333,7 +333,7 @@ def test_a_command_that_changes_a_file_writes(command: str) -> None:
     "around",
     [
         "bash -lc {quoted}",
-        "cd /w; bash -lc {quoted}",
+        "cd .; bash -lc {quoted}",
         "eval {quoted}",
         "(\n{text}\n)",
         "{{\n{text}\n}}",

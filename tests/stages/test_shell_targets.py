@@ -1,5 +1,6 @@
 """The files that a shell text names as written: the shell itself is asked which ones it changes."""
 
+import posixpath
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,15 @@ EVERYWHERE = [
     "echo z > one && rm two",
     "cd . && rm one; if true; then touch three; fi",
     "bash -c 'rm one; touch three'",
+    "cd d && rm in; touch new",
+    "if cd d; then rm in; fi",
+    "(cd d && rm in); (touch d/new); rm one",
+    "cd d; echo $(cd ../e; rm ../d/in); rm ../one",
+    "cd d && cat <<END >new\n$(cd ../e; rm ../d/in)\nEND\nrm ../one",
+    "cd d >/dev/null; cd ./; rm in; cd ../e && cp ../two .",
+    "cd d | true; rm one",
+    "cd d; rm in; cd - >/dev/null; rm one",
+    "bash -c 'cd d && bash -c \"rm in\" && touch new'; rm one",
     "sudo() { \"$@\"; }; rm 'one'",
     'for f in one two; do rm "$f"; done; touch three',
     "find . -name one -exec rm {} \\;",
@@ -55,6 +65,7 @@ EVERYWHERE = [
     "cat one >> two 2>/dev/null",
     "echo z | cat - one | tee two | wc -c",
     "git init -q . && git add . && git mv one three && git rm -qf two",
+    "git init -q . && git add . && git -C d mv in new && git -C e -C .. rm -qf one",
     "git init -q . && git add one && echo z > one && git checkout -- one && echo z > one",
     "git init -q . && git add one && echo z > one && git restore one && rm one two",
 ]
@@ -108,7 +119,7 @@ def test_named_are_the_files_that_the_shell_changes(tmp_path: Path, text: str) -
     subprocess.run(["bash", "-c", text], cwd=tmp_path, check=True, timeout=20)
     after = state(tmp_path)
     changed = {name for name in {*before, *after} if before.get(name, b"-") != after.get(name, b"-")}
-    named = {Path(name).as_posix() for name in classify_shell(text).written if not name.startswith("/")}
+    named = {posixpath.normpath(name) for name in classify_shell(text).written if not name.startswith("/")}
     within = {name for name in changed if any(str(parent) in named for parent in Path(name).parents)}
     if any(sign in text for sign in NOT_NAMED):
         assert named <= changed

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import AnyEvent, ToolCall
+from agentv_stages.event import AnyEvent, SessionInfo, ToolCall
 from agentv_stages.normalize import Normalize
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import ConfigError
@@ -108,6 +108,41 @@ def test_forbidden_writes_of_a_shell_go_by_path(form: str, command: str, forbidd
     [call] = Trace().call("Bash", {"command": command}, result=False).events
     assert isinstance(call, ToolCall)
     events = [Normalize(get_provider("claude").tools).call(call)]
+    assert score({"type": "forbid", "calls": [form]}, events)[1] is not forbidden
+
+
+@pytest.mark.parametrize(
+    ("form", "folder", "tool", "args", "forbidden"),
+    [
+        ("Edit(/etc/**)", "/w/repo", "Edit", {"file_path": "../../etc/passwd"}, True),
+        ("Edit(/etc/**)", "/w/repo", "Edit", {"file_path": "../etc/passwd"}, False),
+        ("Edit(/w/repo/src/**)", "/w/repo", "Edit", {"file_path": "src/a.py"}, True),
+        ("Edit(src/**)", "/usr/src/app", "Edit", {"file_path": "/usr/src/app/lib/a.py"}, False),
+        ("Edit(src/**)", "/usr/src/app", "Edit", {"file_path": "/usr/src/app/lib/src/a.py"}, True),
+        ("Edit(src/**)", "/usr/src/app", "Edit", {"file_path": "/usr/src/other/a.py"}, True),
+        ("Edit(src/**)", "C:\\src\\app", "Edit", {"file_path": "C:\\src\\app\\a.py"}, False),
+        ("Edit(~/.ssh/**)", "/w/repo", "Edit", {"file_path": "~/.ssh/config"}, True),
+        ("kind:write(tests/**)", "/home/tests/repo", "Bash", {"command": "rm a.py"}, False),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "cd tests && rm a.py"}, True),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "cd /w/repo/tests/gold && echo > a"}, True),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "cd tests && cd .. && rm a.py"}, False),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "rm a.py", "workdir": "tests"}, True),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "rm a.py", "workdir": "/w/repo/tests"}, True),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "rm a.py", "workdir": "/w/repo"}, False),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "rm -rf /w/repo"}, True),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "rm -rf /w"}, True),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "rm -rf /w/rep"}, False),
+        ("kind:write(tests/**)", "/w/repo", "Bash", {"command": "cd /tmp && rm -rf ."}, False),
+        ("kind:read(secrets/**)", "/w/repo", "Bash", {"command": "cd secrets; cat a"}, True),
+    ],
+)
+def test_paths_are_meant_from_the_folder_of_the_session(
+    form: str, folder: str, tool: str, args: Any, forbidden: bool
+) -> None:
+    [call] = Trace().call(tool, args, result=False).events
+    assert isinstance(call, ToolCall)
+    session = SessionInfo(call.source, "-info", cwd=folder)
+    events: list[AnyEvent] = [session, Normalize(get_provider("claude").tools).call(call)]
     assert score({"type": "forbid", "calls": [form]}, events)[1] is not forbidden
 
 

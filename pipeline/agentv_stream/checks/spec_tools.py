@@ -7,8 +7,8 @@ from typing import Any
 
 from agentv_stages.tools import CANONICAL
 from agentv_stages.trajectory import Context
+from agentv_stages.trajectory.call_form import FORM, SHELL_TOOLS
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stages.trajectory.limits import FORM, SHELL_TOOLS
 
 LIKENESS = 0.8
 """Of two names, as `difflib` measures it: that of `Wirte` and `Write`."""

@@ -12,7 +12,7 @@ ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Wr
 class Part(NamedTuple):
     """What a command does. `kind` None: nothing of interest (cd, echo). `patch`: the body of an `apply_patch`.
     `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more. `more`: files that
-    it reads after `path`, or those that it writes."""
+    it reads after `path`, or those that it writes. `folder`: where the files of a patch are."""
 
     kind: Kind | None
     tool: ShellTool = "Bash"
@@ -21,6 +21,7 @@ class Part(NamedTuple):
     patch: str | None = None
     inner: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
+    folder: str = ""
 
 
 NOTHING = Part(None)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from agentv_stages.event import Kind
 from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, bundles, is_file
+from agentv_stages.shell.folders import folder_after, part_in, path_in
 from agentv_stages.shell.programs import judge_program
 from agentv_stages.shell.reader import Command, Pipeline
 from agentv_stages.shell.scripts import (
@@ -45,9 +46,10 @@ class ShellFacts(NamedTuple):
     `tool_name` is its finer name (`Bash` if it has none). `path` is what a reading or listing command reads, `files`
     all that reading commands name, `pattern` what a search looks for. `writes_file`: a file is changed other than by a
     patch; `written` are those that the text names: targets of redirections, operands of `rm`, `sed -i` and the like,
-    sources and destinations of `mv`. `patch` is the body of an `apply_patch`. `programs` are the
-    programs that it runs, each as (last part of its name, text); both wrappers (`sudo`, `npx`) and what they wrap.
-    `script` is the text without an enclosing `bash -lc`.
+    sources and destinations of `mv`. A folder to which the text goes is part of these names (`cd a && cat b` reads
+    `a/b`). `patch` is the body of an `apply_patch`, whose files are in `folder`. `programs` are the programs that it
+    runs, each as (last part of its name, text); both wrappers (`sudo`, `npx`) and what they wrap. `script` is the text
+    without an enclosing `bash -lc`.
     """
 
     kind: Kind
@@ -60,6 +62,7 @@ class ShellFacts(NamedTuple):
     patch: str | None = None
     script: str = ""
     files: tuple[str, ...] = ()
+    folder: str = ""
 
 
 def classify_shell(command: str | Sequence[str]) -> ShellFacts:
@@ -143,6 +146,7 @@ class _Judge:
         self.told = False
         self.types = False
         self.functions: set[str] = set()
+        self.folder: str | None = ""  # of the pipeline at hand, from where the text begins; None if it is not known
 
     def text(self, text: str, nesting: int, told: bool = False) -> str:
         """Reads a shell text; returns the innermost script that makes up all of it. `told`: as for `split_shell`."""
@@ -161,15 +165,20 @@ class _Judge:
         return text
 
     def pipelines(self, pipelines: list[Pipeline], nesting: int) -> None:
+        folders = {0: self.folder}
         for pipeline in pipelines:
+            shell = pipeline[0].shell
+            self.folder = folders.setdefault(shell, folders[0])
             if len(pipeline) == 1 and not pipeline[0].writes:
                 part = self.command(pipeline[0], nesting)
                 if part.kind == "write" and part.patch is None:
                     self.wrote = True
                     self.note(part.more)
-                self.parts.append(part)
             else:
-                self.parts.append(self.pipeline(pipeline, nesting))
+                part = self.pipeline(pipeline, nesting)
+            if len(pipeline) == 1 and part.kind is None:
+                folders[shell] = folder_after(self.folder, pipeline[0].words)
+            self.parts.append(part_in(self.folder, part))
 
     def pipeline(self, pipeline: Pipeline, nesting: int) -> Part:
         """What a pipeline does: its first command of interest decides, but one that writes a file takes precedence.
@@ -205,7 +214,7 @@ class _Judge:
         """Keeps the names of written files, but for those that stand for something else (`$x`, `{}`)."""
         for target in targets:
             if len(self.written) < _KEPT_FILES and is_file(target) and not _STANDS_FOR.search(target):
-                self.written.append(target)
+                self.written.append(path_in(self.folder, target))
 
     def command(self, command: Command, nesting: int) -> Part:
         words = command.words
@@ -276,9 +285,12 @@ class _Judge:
         inner = _Judge(self.programs)
         inner.types = types
         inner.text(script, nesting + 1, told)
-        self.written.extend(inner.written[: _KEPT_FILES - len(self.written)])
+        written = inner.written[: _KEPT_FILES - len(self.written)]
+        self.written.extend([path_in(self.folder, path) for path in written])
         self.wrote = self.wrote or inner.wrote
         best = inner.strongest()
+        if best.kind == "write" and best.patch is None:
+            return WRITES
         if best.tool == "Read" and len(inner.parts) > 1:
             return best._replace(more=tuple([path for path in inner.files() if path != best.path]))
         return best
@@ -308,6 +320,7 @@ class _Judge:
             best.patch,
             script,
             self.files() if best.tool == "Read" else (),
+            best.folder,
         )
 
     def files(self) -> tuple[str, ...]:

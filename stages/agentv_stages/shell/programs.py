@@ -19,6 +19,7 @@ from agentv_stages.shell.arguments import (
     value,
     writes,
 )
+from agentv_stages.shell.folders import part_in, path_in
 from agentv_stages.shell.reader import Command
 from agentv_stages.shell.tables import CONTENT, FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, PACK, READ, WRITE
 from agentv_stages.shell.targets import edited_by_script, targets
@@ -236,11 +237,14 @@ def _grep(family: str, words: list[str], command: Command) -> Part:
 
 
 def _git(family: str, words: list[str], command: Command) -> Part:
-    at = 1
+    at, folder = 1, ""
     while at < len(words) and words[at].startswith("-"):
+        if words[at] == "-C" and at + 1 < len(words):
+            folder = path_in(folder, words[at + 1])
         at += 2 if words[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
     words = words[at:]
-    return _grep("grep", words, command) if first(words) == "grep" else transfers.git(words)
+    part = _grep("grep", words, command) if first(words) == "grep" else transfers.git(words)
+    return part_in(folder, part)
 
 
 def _ast_grep(family: str, words: list[str], command: Command) -> Part:

@@ -30,7 +30,8 @@ class Command:
     """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
     body of its here-document, `given` that of its here-string; `text` is the command as written in the shell text.
     `expanded` are the words that contain substitutions: what those run are commands of their own. `listed` is where in
-    `text` the last list of an assignment ends (`x=(…)`)."""
+    `text` the last list of an assignment ends (`x=(…)`). `shell` is the number of the subshell that runs it, 0 for
+    none."""
 
     words: list[str] = field(default_factory=list[str])
     writes: list[str] = field(default_factory=list[str])
@@ -40,6 +41,7 @@ class Command:
     expanded: set[str] | None = None
     given: str | None = None
     listed: int = 0
+    shell: int = 0
 
 
 Pipeline = list[Command]
@@ -63,6 +65,7 @@ class Reader:
         self.backticks = False
         self.cases = "esac" in text
         self.count: int = 0
+        self.shells: int = 0
 
     def find(self, needle: str, at: int) -> int:
         """As `text.find`, but the end of the text if not found; a failed search is not repeated."""
@@ -83,11 +86,14 @@ class Reader:
         text, size = self.text, len(self.text)
         command, pipeline, start = Command(), Pipeline(), self.at
         branch = False  # whether a pattern of `case` may follow
+        self.shells += depth > 0
+        shell = self.shells if depth else 0
 
         def finish(end_at: int) -> None:
             nonlocal command
             written = text[start:end_at].lstrip()
             command.text = written.rstrip()
+            command.shell = shell
             if command.listed:
                 command.listed -= end_at - len(written)
             pipeline.append(command)
@@ -206,8 +212,9 @@ class Reader:
                 at = line_end + 1
             if place >= 0 and depth < MAX_DEPTH and ("$(" in command.script or "`" in command.script):
                 body = Reader(command.script, self.told)
-                body.count = self.count
+                body.count, body.shells = self.count, self.shells
                 body.substitutions(depth)
+                self.shells = body.shells
                 if body.count > self.count:
                     self.count = body.count
                     self.pipelines[place:place] = body.pipelines

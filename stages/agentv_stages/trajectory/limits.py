@@ -1,128 +1,23 @@
-"""forbid, watched_commands, max_repeats: what an agent must not do, must do, and must not repeat too often.
-
-Shell texts are judged by the programs at their command positions (`agentv_stages.shell`): `cd x && sudo rm -rf y` runs
-`rm`, `echo "rm x"` does not.
-"""
+"""forbid, watched_commands, max_repeats: what an agent must not do, must do, and must not repeat too often."""
 
 import hashlib
-import posixpath
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import Struct, json
 
-from agentv_stages.event import AnyEvent, ToolCall
-from agentv_stages.shell import classify_shell, split_shell
+from agentv_stages.event import MAIN, AnyEvent, SessionInfo, ToolCall
+from agentv_stages.shell import classify_shell
 from agentv_stages.trajectory.arguments import MISSING
-from agentv_stages.trajectory.calls import arguments_of, counts, named, string_member
-from agentv_stages.trajectory.json_values import is_object
+from agentv_stages.trajectory.call_form import CallForm
+from agentv_stages.trajectory.calls import arguments_of, counts, named
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
-from agentv_stages.trajectory.wildcards import folder_test, host_of, path_test, text_test
-
-FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
-QUOTES = re.compile(r"[\"'\\]")
-FIND_RUNS = re.compile(r"\s-(?:exec|execdir|ok|okdir)\s+")
-TAKES_FOLDERS = frozenset(
-    (
-        *("rm", "rmdir", "mv", "trash", "git", "remove-item", "ri", "move-item", "mi"),
-        *("cp", "install", "copy-item", "cpi", "find", "rsync", "tar", "unzip"),
-    )
-)
-"""Programs that delete or move a folder with all that is in it, or copy into one."""
-REMOVES = frozenset(("rm", "trash", "remove-item", "ri"))
-FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Delete", "LS"))
-
-
-def command_texts(command: str) -> list[str]:
-    """The texts against which a pattern for a shell call is matched: the whole, and each program that it runs, as
-    written, by its bare name, and unquoted."""
-    texts = [command.strip()]
-    for name, text in classify_shell(command).programs:
-        found = [text]
-        if name in ("find", "fd", "fdfind"):
-            found.extend(FIND_RUNS.split(text)[1:])
-        for one in found:
-            one = one.strip()
-            first, gap, rest = one.partition(" ")
-            texts += [one, posixpath.basename(first.strip("'\"\\")) + gap + rest]
-            for pipeline in split_shell(one):
-                for part in pipeline:
-                    if part.words:
-                        texts.append(" ".join((posixpath.basename(part.words[0]), *part.words[1:])))
-    return list(dict.fromkeys(texts))
-
-
-class CallForm:
-    """A call in the form of a permission rule: `Bash(rm *)`, `Edit(src/**)`, `WebFetch(domain:example.com)`,
-    `mcp__server`, `mcp__server__*`, `kind:write`, a bare tool name or glob.
-
-    Raises: ValueError for anything else.
-    """
-
-    def __init__(self, form: str) -> None:
-        found = FORM.fullmatch(form)
-        if found is None:
-            raise ValueError(f"{form!r} is not the form of a call, such as Bash(rm *)")
-        self.form = form
-        self.tool: str = found.group(1)
-        inner: str | None = found.group(2)
-        self.inner = inner.strip() if inner is not None and inner.strip() not in ("", "*") else None
-        # A word that every matching command must contain, once quotes are gone: most commands need no closer look.
-        words = [word for word in re.split(r"[*\s]+", (self.inner or "").removesuffix(":*")) if word]
-        self._word = QUOTES.sub("", max(words, key=len)) if words else ""
-
-    def fits(self, call: ToolCall) -> bool:
-        """Whether the call is of this form."""
-        tool, inner = self.tool, self.inner
-        if tool in SHELL_TOOLS:
-            # Calls of a shell that have a finer name (Read, Grep) still ran a shell.
-            if call.command is None and call.tool != "Bash":
-                return False
-            if inner is None:
-                return True
-            if self._word not in QUOTES.sub("", call.command or ""):
-                return False
-            test = text_test(inner)
-            return any(test(text) for text in command_texts(call.command or ""))
-        if tool.startswith("kind:"):
-            fits = call.kind == tool[5:]
-        elif tool.startswith("mcp__"):
-            whole = "__" not in tool[5:] and call.tool.startswith(tool + "__")
-            fits = call.server == tool[5:] or whole or named(tool, call)
-        else:
-            fits = named(tool, call)
-        return fits and (inner is None or self._inside(call, inner))
-
-    def _inside(self, call: ToolCall, inner: str) -> bool:
-        value = arguments_of(call)
-        if inner.startswith("domain:"):
-            host, domain = (
-                host_of(string_member(value, "url", "uri", "href")),
-                inner[7:].strip().lower().removeprefix("*."),
-            )
-            return host == domain or host.endswith("." + domain)
-        if call.tool in FILE_TOOLS or call.files:
-            paths = [*call.files, string_member(value, "file_path", "path", "filePath", "notebook_path")]
-            if call.command is not None and call.kind == "write":
-                programs = classify_shell(call.command).programs
-                if not TAKES_FOLDERS.isdisjoint(name for name, _ in programs):
-                    paths += [f"{path}/\0" for path in call.files]  # whatever a folder holds, is gone as well
-                if any(name in REMOVES or text.startswith("git rm ") for name, text in programs):
-                    if any(map(folder_test(inner), call.files)):
-                        return True
-            test = path_test(inner)
-            return any(path and test(path) for path in paths)
-        test = text_test(inner)
-        members: Mapping[str, Any] = value if is_object(value) else {"": value}
-        return any(isinstance(member, str) and test(member) for member in members.values())
 
 
 class ForbidState(Struct):
     found: list[tuple[int, Evidence]] = []
     number: int = 0
     done: bool = False
+    folder: str | None = None
 
 
 class Forbid:
@@ -137,10 +32,12 @@ class Forbid:
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
+        if type(event) is SessionInfo and event.source.stream == MAIN and (event.another or state.folder is None):
+            state.folder = event.cwd
         if type(event) is not ToolCall or not counts(event, self._all):
             return False
         for i, form in enumerate(self._forms):
-            if form.fits(event):
+            if form.fits(event, state.folder):
                 state.number += 1
                 if len(state.found) < MAX_ASSERTIONS:
                     state.found.append((i, evidence_of(event)))

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from agentv_stages.trajectory.answer import Answer
 from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.budgets import Budgets
+from agentv_stages.trajectory.call_form import CallForm
 from agentv_stages.trajectory.calls import Step
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.config import (
@@ -27,7 +28,7 @@ from agentv_stages.trajectory.evaluator import Rule
 from agentv_stages.trajectory.exact import Exact
 from agentv_stages.trajectory.in_order import InOrder, InOrderCompat
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stages.trajectory.limits import CallForm, Forbid, MaxRepeats, WatchedCommands
+from agentv_stages.trajectory.limits import Forbid, MaxRepeats, WatchedCommands
 from agentv_stages.trajectory.minimums import Minimums
 from agentv_stages.trajectory.path_steps import ArgsCheck, ArgsSpec, Matcher, StepCount, ToolSequence
 from agentv_stages.trajectory.sets import Subset, Superset
