@@ -52,6 +52,7 @@ EVERYWHERE = [
     "if cd d; then rm in; fi",
     "(cd d && rm in); (touch d/new); rm one",
     "cd d; echo $(cd ../e; rm ../d/in); rm ../one",
+    "(cd d; echo $(rm in; cd ../e; rm ../one); touch new); rm two",
     "cd d && cat <<END >new\n$(cd ../e; rm ../d/in)\nEND\nrm ../one",
     "cd d >/dev/null; cd ./; rm in; cd ../e && cp ../two .",
     "cd d | true; rm one",

@@ -165,10 +165,12 @@ class _Judge:
         return text
 
     def pipelines(self, pipelines: list[Pipeline], nesting: int) -> None:
-        folders = {0: self.folder}
+        folders: dict[tuple[int, ...], str | None] = {(): self.folder}
         for pipeline in pipelines:
-            shell = pipeline[0].shell
-            self.folder = folders.setdefault(shell, folders[0])
+            shell = outer = pipeline[0].shell
+            while outer not in folders:
+                outer = outer[:-1]
+            self.folder = folders[outer]
             if len(pipeline) == 1 and not pipeline[0].writes:
                 part = self.command(pipeline[0], nesting)
                 if part.kind == "write" and part.patch is None:

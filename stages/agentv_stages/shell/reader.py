@@ -30,8 +30,7 @@ class Command:
     """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
     body of its here-document, `given` that of its here-string; `text` is the command as written in the shell text.
     `expanded` are the words that contain substitutions: what those run are commands of their own. `listed` is where in
-    `text` the last list of an assignment ends (`x=(…)`). `shell` is the number of the subshell that runs it, 0 for
-    none."""
+    `text` the last list of an assignment ends (`x=(…)`). `shell` are the numbers of the subshells that it is in."""
 
     words: list[str] = field(default_factory=list[str])
     writes: list[str] = field(default_factory=list[str])
@@ -41,7 +40,7 @@ class Command:
     expanded: set[str] | None = None
     given: str | None = None
     listed: int = 0
-    shell: int = 0
+    shell: tuple[int, ...] = ()
 
 
 Pipeline = list[Command]
@@ -66,6 +65,7 @@ class Reader:
         self.cases = "esac" in text
         self.count: int = 0
         self.shells: int = 0
+        self.shell: tuple[int, ...] = ()
 
     def find(self, needle: str, at: int) -> int:
         """As `text.find`, but the end of the text if not found; a failed search is not repeated."""
@@ -82,18 +82,25 @@ class Reader:
         return [p for p in ([c for c in p if c.words or c.writes] for p in self.pipelines) if p]
 
     def list_until(self, end: str, depth: int) -> None:
-        """Reads commands until the unquoted character `end` (or one closing parenthesis) or the end of the text."""
+        """Reads commands until the unquoted character `end` (or one closing parenthesis) or the end of the text; with a
+        `depth`, as those of a subshell."""
+        outer = self.shell
+        if depth:
+            self.shells += 1
+            self.shell = (*outer, self.shells)
+        self.commands_until(end, depth)
+        self.shell = outer
+
+    def commands_until(self, end: str, depth: int) -> None:
         text, size = self.text, len(self.text)
         command, pipeline, start = Command(), Pipeline(), self.at
         branch = False  # whether a pattern of `case` may follow
-        self.shells += depth > 0
-        shell = self.shells if depth else 0
 
         def finish(end_at: int) -> None:
             nonlocal command
             written = text[start:end_at].lstrip()
             command.text = written.rstrip()
-            command.shell = shell
+            command.shell = self.shell
             if command.listed:
                 command.listed -= end_at - len(written)
             pipeline.append(command)
@@ -212,7 +219,7 @@ class Reader:
                 at = line_end + 1
             if place >= 0 and depth < MAX_DEPTH and ("$(" in command.script or "`" in command.script):
                 body = Reader(command.script, self.told)
-                body.count, body.shells = self.count, self.shells
+                body.count, body.shells, body.shell = self.count, self.shells, self.shell
                 body.substitutions(depth)
                 self.shells = body.shells
                 if body.count > self.count:
