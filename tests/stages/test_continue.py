@@ -199,6 +199,50 @@ def test_a_call_that_runs_has_no_end() -> None:
     assert result.tool_use_summary["by_outcome"]["unpaired"] == 2
 
 
+def test_a_call_that_ran_when_the_session_went_on_was_interrupted() -> None:
+    """Escape leaves the call as it is; the next prompt shows that it will get no end."""
+    interrupted = session(
+        user("first"),
+        answer(
+            "Try",
+            3209,
+            17,
+            toolCallStates=[state("Bash", "calling", "one\n", "a"), state("Write", "generated", call="b")],
+        ),
+        user("go on"),
+        answer("after", 3382, 5),
+    )
+    found = [(e.call_id, e.output, e.outcome, e.partial) for e in results(told(interrupted))]
+    assert found == [("a", "one\n", "cancelled", False), ("b", None, "cancelled", False)]
+    result = result_of(interrupted)
+    assert result.status == "complete"
+    assert result.tool_use_summary["by_outcome"]["cancelled"] == 2
+
+
+def test_a_call_runs_on_while_results_of_others_come() -> None:
+    answered: dict[str, Any] = {"message": {"role": "tool", "content": "r", "toolCallId": "b"}, "contextItems": []}
+    both = answer("", toolCallStates=[state("Bash", "calling", call="a"), state("Read", "done", "r", "b")])
+    assert [(e.call_id, e.outcome) for e in results(told(session(both, answered)))] == [("b", "ok")]
+
+
+def test_what_the_user_ran_is_no_call() -> None:
+    """`!ls` in the terminal: no model asked for it."""
+    own = state("Bash", "done", "a.py\n", "shell-1764260000123-x7f3q1", command="ls")
+    running = state("Bash", "calling", None, "shell-1764260000999-0000a", command="sleep 60")
+    ran = session(
+        user("hi"),
+        answer("Hello.", 10, 2),
+        answer("", toolCalls=[], toolCallStates=[own]),
+        answer("", toolCallStates=[running]),
+    )
+    events = told(ran)
+    prompts = [(event.text, event.injected) for event in events if isinstance(event, UserText)]
+    assert prompts == [("hi", False), ("!ls", True), ("a.py\n", True), ("!sleep 60", True)]
+    assert not calls(events) and not results(events)
+    result = result_of(ran)
+    assert (result.status, result.tool_use_summary["turns"]) == ("complete", 1)
+
+
 def test_canonical_names_and_files() -> None:
     (batch,) = Normalize(PROVIDER.tools).push(decoded(SESSION, document(fixture("session"))))
     found = calls(batch.events)

@@ -5,6 +5,7 @@ End rule: there is no end record; a last answer that asks for no tool is a good 
 Source: Continue CLI 1.5.47, recorded sessions and the source in its package.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
@@ -24,7 +25,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import COPIED
-from agentv_stages.payload import EMPTY_STRING, given, inner_json, one_line, text_json, text_of, to_raw
+from agentv_stages.payload import ABSENT, EMPTY_STRING, given, inner_json, one_line, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.continue_.outcomes import RUNNING, ending
 from agentv_stages.providers.continue_.usage import answer_usage, copied, session_usage
@@ -36,11 +37,12 @@ from agentv_stages.providers.continue_.wire import (
     Message,
     Session,
     Usage,
+    decode_command,
     decode_document,
     decode_item,
     decode_part,
 )
-from agentv_stages.pruning import fitting, read_each
+from agentv_stages.pruning import REFUSED, fitting, read_each
 
 LOSSES = (
     "times and durations",
@@ -55,6 +57,8 @@ LOSSES = (
 )
 UNTITLED = ("Untitled Session", "New Session")
 _LIST = ord("[")
+_USERS = re.compile(r"shell-\d{13}-[a-z0-9]{0,6}")
+"""Ids of commands that the user ran."""
 
 
 class State(Struct):
@@ -106,25 +110,29 @@ class _Reading:
         for _ in items[:first]:
             self.batch.ignore(COPIED)
         own = items[first:]
+        last = max((i for i, (_, item) in enumerate(own) if _goes_on(item)), default=-1)
         for i, (place, item) in enumerate(own):
             following = own[i + 1] if i + 1 < len(own) else None
-            self._item(place, item, following)
+            self._item(place, item, following, i < last)
         if session.usage is not None:
             total = session_usage(self.source, self.answers, session.usage)
             if total is not None:
                 self.events.append(total)
-        if own and _is_final(own[-1][1]):
-            self.events.append(SessionEnd(self.source, f"-{own[-1][0]}", "complete"))
+        if last >= 0 and _is_final(own[last][1]):
+            self.events.append(SessionEnd(self.source, f"-{own[last][0]}", "complete"))
 
-    def _item(self, place: int, item: Item, following: tuple[int, Item] | None) -> None:
+    def _item(self, place: int, item: Item, following: tuple[int, Item] | None, over: bool) -> None:
+        """Emits an item. `over`: the session went on after it, so that a call that still ran was interrupted."""
         message, message_id = item.message, _message_id(place)
         if message is None:
             self.batch.unknown_type("item", self.record)
             return
         role = message.role
         if role == "assistant":
-            if not _is_summary(item):
-                self._answer(place, item, message)
+            if _ran_by_user(item):
+                self._ran(place, item)
+            elif not _is_summary(item):
+                self._answer(place, item, message, over)
         elif role == "user":
             for i, attached in enumerate(item.contextItems or ()):
                 self._user(f"-{place}-c{i}", f"{message_id}-c{i}", attached.content, True)
@@ -143,7 +151,7 @@ class _Reading:
         if given(item.conversationSummary):
             self._user(f"-{place}-s", f"{message_id}-s", item.conversationSummary, True)
 
-    def _answer(self, place: int, item: Item, message: Message) -> None:
+    def _answer(self, place: int, item: Item, message: Message, over: bool) -> None:
         source, events, message_id = self.source, self.events, _message_id(place)
         used = message.usage
         model = (used.model if used is not None else None) or self.model
@@ -158,7 +166,7 @@ class _Reading:
             call_id = self._call_id(call.id, f"{message_id}-{i}")
             events.append(ToolCall(source, part, message_id, call_id, name, _arguments(function), model=model))
             if state is not None:
-                self._result(part, call_id, name, state)
+                self._result(part, call_id, name, state, over)
         counted = None if used is None else answer_usage(source, f"-{place}", message_id, used)
         if used is not None and counted is not None:
             self.answers.append((used, counted))
@@ -171,10 +179,20 @@ class _Reading:
         self.named[native or own] = call_id
         return call_id
 
-    def _result(self, part: str, call_id: str, name: str, state: CallState) -> None:
+    def _ran(self, place: int, item: Item) -> None:
+        """A command that the user ran with `!`, and its output: not a call, as no model asked for it."""
+        for i, state in enumerate(item.toolCallStates or []):
+            said = _command(state.toolCall or AskedCall()), _output(state) or ABSENT
+            for k, text in enumerate(said):
+                self._user(f"-{place}-{i}-{k}", f"{_message_id(place)}-{i}-{k}", text, True)
+
+    def _result(self, part: str, call_id: str, name: str, state: CallState, over: bool) -> None:
         """The end of a call, or what it has printed so far; nothing if it has not begun."""
-        contents = [one.content for one in state.output or () if given(one.content)]
-        output = contents[0] if len(contents) == 1 else to_raw("\n".join(map(text_of, contents))) if contents else None
+        output = _output(state)
+        if over and state.status in RUNNING:
+            self.ended.add(call_id)
+            self.events.append(ToolResult(self.source, part, call_id, output, "cancelled"))
+            return
         if state.status is None or state.status in RUNNING:
             if output is not None:
                 self.events.append(ToolResult(self.source, f"{part}-o", call_id, output, partial=True))
@@ -209,6 +227,33 @@ def _calls(item: Item, message: Message) -> Iterator[tuple[AskedCall, CallState 
     for state in states:
         call = state.toolCall or known.get(state.toolCallId) or AskedCall()
         yield AskedCall(state.toolCallId or call.id, call.function), state
+
+
+def _ran_by_user(item: Item) -> bool:
+    """Whether this is a command of the user: Continue keeps it as a call of an answer without text."""
+    states = item.toolCallStates or []
+    return bool(states) and all(_USERS.fullmatch(state.toolCallId or "") for state in states)
+
+
+def _goes_on(item: Item) -> bool:
+    """Whether an item shows that no call before it still runs."""
+    return _role(item) != "tool" and not _ran_by_user(item)
+
+
+def _command(call: AskedCall) -> Raw:
+    """A command of the user as it was typed."""
+    arguments = _arguments(call.function or Function())
+    try:
+        return to_raw(f"!{decode_command(arguments).command}")
+    except REFUSED:
+        return arguments
+
+
+def _output(state: CallState) -> Raw | None:
+    contents = [one.content for one in state.output or () if given(one.content)]
+    if len(contents) > 1:
+        return to_raw("\n".join(map(text_of, contents)))
+    return contents[0] if contents else None
 
 
 def _arguments(function: Function) -> Raw:

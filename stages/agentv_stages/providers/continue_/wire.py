@@ -34,6 +34,10 @@ class CallState(Struct, gc=False):
     output: list[Output] | None = None
 
 
+class Command(Struct, gc=False):
+    command: str
+
+
 class PromptDetails(Struct, gc=False):
     """Only Continue's adapters for Anthropic and for the AI SDK write `cache_read_tokens` and `cache_write_tokens`."""
 
@@ -129,5 +133,6 @@ class Line(Struct, gc=False):
 
 decode_document = Decoder(Document).decode
 decode_item = Decoder(Item).decode
+decode_command = Decoder(Command).decode
 decode_part = Decoder(Part).decode
 decode_line = Decoder(Line).decode
