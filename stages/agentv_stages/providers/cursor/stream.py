@@ -160,6 +160,8 @@ class StreamDecoder:
             if state.before and text_of(text).endswith(state.before):
                 batch.ignore("assistant/repeated")
                 return
+            if line.model_call_id is None and state.model_call and state.answer_id in state.open.values():
+                state.ended = True  # the last segment, though the answer before it has a call without a result
         if delta:
             state.segment.append(text_of(text))
         answer = self._answer(source, line.model_call_id)
