@@ -130,6 +130,13 @@ def test_no_other_provider_claims_as_much(name: str) -> None:
     assert max(others) < best(PROVIDER, records(log(f"{name}.jsonl")))[1]
 
 
+def test_a_stream_is_known_whatever_the_order_of_its_keys() -> None:
+    """As after `jq -S`; on disk, too, the keys are sorted, but members that are null are left out."""
+    given = lines(*(dict(sorted(value.items())) for value in values("stream.jsonl")))
+    assert best(PROVIDER, given) == ("vibe-stream", 1.0)
+    assert SESSION.detect(head(given)) == 0.0
+
+
 def test_parts_of_a_session_are_no_logs() -> None:
     """Chunks of earlier checkpoints, the journal, the model's context: a folder holds each entry several times."""
     for part in (dict(sorted(effect().items())), turn("completed")):

@@ -66,18 +66,21 @@ def _is_meta(line: Mapping[str, Any]) -> bool:
 
 
 def is_stream(head: Head) -> float:
-    """Entries of the history of 3.x as they are printed, the id first; on disk they are parts of a session."""
-    return 1.0 if any(line.keys() >= _ENTRY and next(iter(line)) == "id" for line in head) else 0.0
+    """Entries of the history of 3.x as they are printed; on disk they are parts of a session."""
+    return 1.0 if any(map(_is_printed, head)) else 0.0
+
+
+def _is_printed(line: Mapping[str, Any]) -> bool:
+    """Whether an entry has the id first, or a null member that is not kept on disk (if something sorted its keys)."""
+    return line.keys() >= _ENTRY and (next(iter(line)) == "id" or line.get("userDisplayContent", "") is None)
 
 
 def is_session(head: Head) -> float:
     """`meta.json` of 3.x, which has no tokens and tools, and the parts of a session, which alone are none."""
-    return 1.0 if any(map(_of_session, head)) else 0.0
+    return 1.0 if any(map(_of_session, head)) and not is_stream(head) else 0.0
 
 
 def _of_session(line: Mapping[str, Any]) -> bool:
-    if line.keys() >= _ENTRY:
-        return next(iter(line)) != "id"
-    if "recovery_journal_record_version" in line or "projection_state_version" in line:
+    if line.keys() >= _ENTRY or "recovery_journal_record_version" in line or "projection_state_version" in line:
         return True
     return _is_meta(line) and "stats" not in line and "child_sessions" in line
