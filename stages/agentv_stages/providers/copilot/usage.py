@@ -67,7 +67,7 @@ def of_run(at: Events, data: wire.Shutdown, source: Source, batch: Batch) -> Non
     parts = [m.usage for m in (data.modelMetrics or {}).values() if m.usage is not None]
     if not parts:
         return
-    # under the accounting of 1.0 a resumed session's totals continue; before it each run counted from zero
+    # with a snapshot (1.0.102) a resumed session's totals continue; without one (1.0.34) each run counted from zero
     scope: Scope = "session" if data.accountingSnapshot not in wire.NOTHING else "segment"
     model = next(iter(data.modelMetrics or {})) if len(parts) == 1 else data.currentModel
     if scope == "session" and state.compactions is not None:
