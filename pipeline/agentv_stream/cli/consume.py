@@ -52,7 +52,11 @@ def consume(
     live: Live = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = None,
     subagents: Annotated[
-        bool | None, typer.Option("--subagents/--no-subagents", help="Include the logs of sub-agents; the default.")
+        bool | None,
+        typer.Option(
+            "--subagents/--no-subagents",
+            help="Read sub-agents' files, the default; what is in the session's own log counts in any case.",
+        ),
     ] = None,
     watch: WatchedPrograms = None,
     check: Annotated[

@@ -90,7 +90,11 @@ EngineName: TypeAlias = Annotated[
 Workers: TypeAlias = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many; all cores if not given.")]
 
 Subagents: TypeAlias = Annotated[
-    bool, typer.Option("--subagents/--no-subagents", help="Include the logs of sub-agents.")
+    bool,
+    typer.Option(
+        "--subagents/--no-subagents",
+        help="Read sub-agents' files; what is in the session's own log counts in any case.",
+    ),
 ]
 
 WatchedPrograms: TypeAlias = Annotated[
