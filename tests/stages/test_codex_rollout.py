@@ -101,6 +101,22 @@ def test_injected_text_is_told_from_the_persons() -> None:
     ]
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_repeated_output_of_a_running_call_ends_no_answer(ended: bool) -> None:
+    """A stretch that the log repeats while an answer goes on: its first output is not the end of that answer."""
+    end = event("exec_command_end", 3, call_id="c1", aggregated_output="tick", exit_code=0, status="completed")
+    held = [
+        call("c1"),
+        output("c1", "Process running with session ID 5\nOutput:\ntick", 1.5),
+        *([end] if ended else []),
+    ]
+    begun, rest = call("c2", second=4), [call("c3", second=4.1), output("c2", "x", 5), output("c3", "y", 5)]
+    told = decoded(ROLLOUT, run(*held, begun, *held, begun, *rest, version="0.120.0")).events
+    asked = {c.call_id: c.message_id for c in reversed(calls(told))}  # as first told
+    assert asked["c2"] == asked["c3"] != asked["c1"]
+    assert [r.call_id for r in results(told)].count("c1") == 1
+
+
 @pytest.mark.parametrize("copy_first", [True, False])
 def test_a_text_that_stands_twice_comes_once(copy_first: bool) -> None:
     pair = [event("agent_message", message="Hi."), message("assistant", "Hi.")]

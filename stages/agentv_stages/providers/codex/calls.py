@@ -140,9 +140,8 @@ class Calls:
         agent = state.open.pop(call_id, None)
         if agent is None:
             self.early(call_id, False)
-        if state.running:
-            state.running.pop(call_id, None)
-        remember(state.answered, call_id, True, MOST_ANSWERED)
+        held = state.running.pop(call_id, None) if state.running else None
+        remember(state.answered, call_id, held is None, MOST_ANSWERED)  # a held output has ended its answer already
         batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent or None))
 
     def early(self, call_id: str, whole: bool) -> None:
@@ -157,7 +156,7 @@ class Calls:
         state.running[call_id] = Running(output or NULL, source)
 
     def _let_go(self, call_id: str, batch: Batch) -> None:
-        held = self.state.running.pop(call_id)
+        held = self.state.running[call_id]
         self.result(held.source, call_id, held.output, None, None, None, batch)
 
     def let_go(self, batch: Batch) -> None:

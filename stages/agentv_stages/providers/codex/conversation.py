@@ -275,6 +275,9 @@ class Conversation(Calls):
         script = next((one for one in state.scripts if one.call_id == call_id), None) if state.scripts else None
         if script is None and self.answered_already(call_id, batch):
             return
+        if call_id in state.running:
+            batch.ignore("output of a running call, repeated")
+            return
         if state.outputs_end:
             state.answer = ""
         if script is not None:
