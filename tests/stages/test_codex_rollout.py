@@ -101,6 +101,18 @@ def test_injected_text_is_told_from_the_persons() -> None:
     ]
 
 
+def test_two_reviews_that_are_repeated_count_once_though_they_share_an_id() -> None:
+    def reviewed(second: float) -> list[dict[str, Any]]:
+        asked = message("user", f"Review {second}.", second)
+        asked["payload"]["id"] = "review_rollout_user"
+        return [asked, message("assistant", f"Seen {second}.", second)]
+
+    both = [*reviewed(2), *reviewed(3)]
+    told = decoded(ROLLOUT, run(*both, *both)).events
+    assert [e.text for e in told if isinstance(e, UserText)][2:] == ["Review 2.", "Review 3."]
+    assert texts(told) == ["Seen 2.", "Seen 3."]
+
+
 @pytest.mark.parametrize("ended", [False, True])
 def test_a_repeated_output_of_a_running_call_ends_no_answer(ended: bool) -> None:
     """A stretch that the log repeats while an answer goes on: its first output is not the end of that answer."""

@@ -56,7 +56,8 @@ class RolloutDecoder(Items):
                         return
                 elif p.type in UNNAMED:
                     state.ordinal = line.ordinal
-                    if state.told.again(p.id or check(record, line.timestamp), checksum(record.data)):
+                    mark = checksum(record.data)  # in the key, too: all reviews have the same ids
+                    if state.told.again(f"{p.id} {mark}" if p.id else check(record, line.timestamp), mark):
                         self.repeated(p)
                         batch.ignore(f"{p.type or 'message'}, repeated")
                         return
