@@ -18,7 +18,6 @@ from agentv_stages.event import (
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import PROVIDER
 from agentv_stages.totals import Totals
-from agentv_stream.summary import summarize
 from support.decoding import (
     FIXTURES,
     best,
@@ -313,7 +312,7 @@ def test_a_transcript_gives_texts_calls_and_what_results_it_has() -> None:
     assert [e.text for e in batch.events if isinstance(e, UserText)] == ["Show it.", "And?"]
     assert texts(batch.events) == ["Reading.", "Plain."]
     assert [(c.call_id, c.name) for c in calls(batch.events)] == [("2-1", "Shell"), ("t1", "Read")]
-    assert [(r.call_id, r.outcome) for r in results(batch.events)] == [("2-1", "unpaired"), ("t1", "error")]
+    assert [(r.call_id, r.outcome) for r in results(batch.events)] == [("t1", "error")]
     assert batch.unknown == {"assistant/future": 1}
 
 
@@ -346,23 +345,6 @@ def test_a_transcript_ends_with_an_answer_that_asks_for_nothing() -> None:
     assert ends(("user", "Go."), ("assistant", "Done.")) == ["complete"]
     assert ends(("user", "Go."), ("assistant", [said_, asked])) == []
     assert ends(("user", "Go.")) == []
-
-
-def test_an_answer_ends_the_calls_before_it_that_can_have_no_result() -> None:
-    """A call without an id gets no result in a transcript, however it ended; one with an id may."""
-
-    def status(*contents: tuple[str, Any]) -> tuple[str, int]:
-        given = lines(*({"role": role, "message": {"content": content}} for role, content in contents))
-        result = summarize(b"".join(record.data + b"\n" for record in given))
-        return result.status, result.tool_use_summary["by_outcome"]["unpaired"]
-
-    said_: dict[str, Any] = {"type": "text", "text": "Done."}
-    asked: dict[str, Any] = {"type": "tool_use", "name": "Shell", "input": {"command": "ls"}}
-    go: tuple[str, Any] = ("user", "Go.")
-    assert status(go, ("assistant", [asked, asked]), ("assistant", [said_])) == ("complete", 2)
-    assert status(go, ("assistant", [asked]), go, ("assistant", "Done.")) == ("complete", 1)
-    assert status(go, ("assistant", [asked]), ("assistant", [said_, asked])) == ("unknown", 2)
-    assert status(go, ("assistant", [{**asked, "id": "t1"}]), ("assistant", [said_])) == ("unknown", 1)
 
 
 def test_a_member_of_a_block_that_does_not_fit_costs_itself_alone() -> None:

@@ -2,7 +2,7 @@
 logs.
 
 A line has a role and content blocks; results, times, models and tokens are mostly missing. An answer without a call is
-the last of its turn. A call without an id can have no result: it has ended, nobody knows how, when another line comes.
+the last of its turn.
 """
 
 from msgspec import Raw, Struct
@@ -26,9 +26,7 @@ from agentv_stages.pruning import decode_member
 
 
 class TranscriptState(Struct):
-    """The calls without an id in the line before."""
-
-    nameless: list[str] = []
+    """Empty: lines are independent of each other."""
 
 
 class TranscriptDecoder:
@@ -47,10 +45,6 @@ class TranscriptDecoder:
         )
         content = message.content
         blocks = _blocks(content) if role in ("user", "assistant", "tool") else []
-        if role in ("user", "assistant", "tool"):
-            for call_id in self.state.nameless:
-                batch.events.append(ToolResult(source, f"-over-{call_id}", call_id, None, "unpaired"))
-            self.state.nameless.clear()
         if entry.message is None:
             batch.strangers.append(record)
         if role not in ("user", "assistant", "system", "tool"):
@@ -101,8 +95,6 @@ class TranscriptDecoder:
                 batch.events.append(AssistantText(source, part, message_id, text, model=model))
             elif kind == "tool_use":
                 call_id = block.id or f"{source.row}-{i}"
-                if not block.id:
-                    self.state.nameless.append(call_id)
                 given = block.input if block.input not in wire.NOTHING else EMPTY_OBJECT
                 batch.events.append(
                     ToolCall(source, part, message_id, call_id, block.name or "unknown", given, None, model)
