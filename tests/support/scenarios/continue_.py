@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from support.scenarios import expected
-from support.scenarios.scenario import Answer, Call, Scenario, Verb, all_answers, changed_calls
+from support.scenarios.scenario import Answer, Call, Scenario, Verb, all_answers, changed, changed_calls
 from support.scenarios.writer import (
     CWD,
     NOTHING,
@@ -128,6 +128,20 @@ def no_reasons(scenario: Scenario) -> Scenario:
     return changed_calls(scenario, silent)
 
 
+def interrupted(scenario: Scenario) -> Scenario:
+    """A call without an end that something follows was interrupted: the log does not distinguish Escape from a kill."""
+    last = [answer.number for prompt in scenario.prompts[-1:] for answer in prompt.answers[-1:]]
+
+    def of(answer: Answer) -> Answer:
+        calls = (
+            replace(call, outcome="cancelled", output="") if call.outcome == "unpaired" else call
+            for call in answer.calls
+        )
+        return answer if answer.number in last else replace(answer, calls=tuple(calls))
+
+    return changed(scenario, of)
+
+
 def tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
     """Those of all calls of the model; what of them was cached only if the answers that are kept are all of them."""
     found = [replace(answer, calls=()) for answer in ended(written)]
@@ -143,7 +157,7 @@ WRITERS = (
         write,
         VERBS,
         possible=(counts_as("error", ("ok", "denied"), ("unknown",)),),
-        losses=(no_thinking, no_inner, no_broken_answers, no_empty_answers, no_reasons),
+        losses=(no_thinking, no_inner, no_broken_answers, no_empty_answers, no_reasons, interrupted),
         tokens=tokens,
         status=by_last_answer,
         took=takes(None),
