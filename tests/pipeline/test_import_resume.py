@@ -169,6 +169,22 @@ def test_a_sub_agents_file_that_grew_makes_its_session_new(tmp_path: Path) -> No
     assert import_all(tmp_path / "in", out).done == 1
 
 
+def test_a_sub_agents_file_replaced_by_one_of_the_same_size_and_time_makes_its_session_new(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    agent = next((paths[0].with_suffix("") / "subagents").glob("agent-*.jsonl"))
+    stat, data = agent.stat(), agent.read_bytes()
+    agent.write_bytes(data.replace(b'"done"', b'"gone"'))
+    assert agent.read_bytes() != data
+    os.utime(agent, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert import_all(tmp_path / "in", out).done == 1
+    fresh = tmp_path / "fresh"
+    import_sessions([tmp_path / "in"], parquet=fresh, engine="serial")
+    assert _values(out / "d", "messages") == _values(fresh, "messages")
+    assert import_all(tmp_path / "in", out).done == 0
+
+
 def test_a_sub_agents_file_that_is_new_makes_its_session_new(tmp_path: Path) -> None:
     """An agent in the background may write its first line after the last one of its session: it was never read."""
     paths = make_folder(tmp_path / "in", 3)

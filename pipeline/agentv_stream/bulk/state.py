@@ -40,7 +40,7 @@ class Entry(Finished, kw_only=True):
     def signature(self) -> str:
         """The state of the unit's files when they were read."""
         unit = self.unit
-        files = [(s.path, s.size, s.mtime_ns) for s in self.companions]
+        files = [(s.path, s.size, s.mtime_ns, s.tail) for s in self.companions]
         text = repr((unit.size, unit.mtime_ns, self.tail, files))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
@@ -206,8 +206,8 @@ def _lock(place: Path) -> int | None:
 
 
 def unchanged(unit: Unit, entry: Entry, subagents: bool, folder: Folder) -> bool:
-    """Whether a unit is still as it was when it was finished: size, time, last bytes, sub-agents' files, which may be
-    more by now."""
+    """Whether a unit is still as it was when it was finished: size, time and last bytes of each file, and no file
+    more or less."""
     if not entry.whole:
         return False
     if (unit.size, unit.mtime_ns) != (entry.unit.size, entry.unit.mtime_ns):
@@ -221,6 +221,8 @@ def unchanged(unit: Unit, entry: Entry, subagents: bool, folder: Folder) -> bool
         known = [seen.place for seen in entry.companions]
         if read != known or [told(path)[0] for path in left_out] != entry.left_out:
             return False
-        return tail_of(unit.place, unit.size) == entry.tail
+        return tail_of(unit.place, unit.size) == entry.tail and all(
+            tail_of(seen.place, seen.size) == seen.tail for seen in entry.companions
+        )
     except (AgentvStreamError, OSError, KeyError):  # the last one: a plug-in that is gone
         return False

@@ -88,12 +88,13 @@ class Task(Struct, frozen=True):
 
 
 class Seen(Struct, frozen=True):
-    """The state of a file when it was read."""
+    """The state of a file when it was read; `tail` as in `Finished`."""
 
     path: str
     size: int
     mtime_ns: int
     raw: bytes | None = None
+    tail: str = ""
 
     @property
     def place(self) -> str:

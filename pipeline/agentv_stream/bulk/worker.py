@@ -291,8 +291,9 @@ def _stored(source: str, session: str, subagents: bool) -> Iterator[bytes]:
 def _seen(path: str) -> Seen:
     shown, raw = told(path)
     try:
-        return Seen(shown, *object_store.stat(path), raw)
-    except AgentvStreamError:
+        size, mtime_ns = object_store.stat(path)
+        return Seen(shown, size, mtime_ns, raw, tail_of(path, size))
+    except (AgentvStreamError, OSError):
         return Seen(shown, 0, 0, raw)
 
 
