@@ -151,6 +151,15 @@ def test_a_run_without_figures_leaves_the_mean_alone(tmp_path: Path) -> None:
     ]
 
 
+def test_a_run_that_printed_nothing_has_no_duration(tmp_path: Path) -> None:
+    said_nothing: dict[str, Any] = {"duration_ms": None, "run": {"duration_seconds": 0.02, "stream_bytes": 0}}
+    said_something: dict[str, Any] = {"duration_ms": None, "run": {"duration_seconds": 4.0, "stream_bytes": 9}}
+    own(tmp_path, "t", "a", 1)
+    own(tmp_path, "t", "a", 2, calls=None, **said_nothing)
+    own(tmp_path, "t", "a", 3, calls=None, **said_something)
+    assert [read(path).duration_s for path in sorted(tmp_path.iterdir())] == [2.0, None, 4.0]
+
+
 def paired(tmp_path: Path) -> Path:
     for task, before, after in (("t1", (4, 6), (8, 10)), ("t2", (10, 10), (12, 16)), ("t3", (3, 3), (3, 5))):
         for i in (0, 1):

@@ -119,7 +119,10 @@ def _own(path: Path, value: Mapping[str, Any]) -> Run:
     run.output, run.cost_usd = _number(tokens.get("output")), _number(value.get("cost_usd"))
     milliseconds = _number(value.get("duration_ms"))
     ran = _table(value.get("run"))
-    run.duration_s = milliseconds / 1000 if milliseconds is not None else _number(ran.get("duration_seconds"))
+    if milliseconds is not None:
+        run.duration_s = milliseconds / 1000
+    elif ran.get("stream_bytes") != 0:  # an agent that printed nothing failed at once, or hung until it was ended
+        run.duration_s = _number(ran.get("duration_seconds"))
     verdicts: Any = value.get("verdicts")
     if is_list(verdicts):
         told = [v["verdict"] for v in verdicts if is_object(v) and v.get("verdict") in ("pass", "fail")]
