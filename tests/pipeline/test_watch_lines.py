@@ -19,9 +19,11 @@ from support.consuming import SESSION, run
 from support.decoding import FIXTURES
 from support.fake_agents import READ_EDIT, stream
 from support.growing_logs import claude_records
+from support.opencode_stores import export, make_database
 from support.schemas import fits
 
 DOCUMENT = str(FIXTURES / "mini-swe-agent" / "run.traj.json")
+SCRIPT = 'const r = await tools.exec_command({"cmd": "ls", "yield_time_ms": 30000});\ntext(r.output);\n'
 START = 1_767_225_600_000  # 2026-01-01, when the records of growing_logs begin
 
 
@@ -104,6 +106,60 @@ def test_once_tells_a_last_line_without_an_end_too(tmp_path: Path) -> None:
     assert set(found) == {str(alone), str(several)}
     assert found[str(alone)]["status"] == summarize(alone).status == "complete"
     assert (found[str(several)]["open_calls"], found[str(several)]["last_tool"]) == (1, "Bash ls 1")
+
+
+def watched(folder: Path, log: Path, path: str | None = None) -> dict[str, Any]:
+    told = run(folder, "watch", "--json", "--once", "--since", "90000d", log)
+    return next(row for row in map(json.loads, told.out.splitlines()) if row["path"] == (path or str(log)))
+
+
+def test_once_counts_an_answer_that_was_cut_off_as_it_counts_in_a_result(tmp_path: Path) -> None:
+    log = tmp_path / "stream.jsonl"
+    whole = (FIXTURES / "pi" / "stream.jsonl").read_bytes().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(whole) if b'"message_update"' in line)
+    log.write_bytes(b"".join(whole[: last + 1]))
+    row, result = watched(tmp_path, log), summarize(log)
+    assert row["turns"] == result.tool_use_summary["turns"] > 0
+    log.write_bytes(b"".join(whole))
+    assert watched(tmp_path, log)["turns"] == row["turns"]
+
+
+def test_once_takes_what_is_not_final_in_a_database(tmp_path: Path) -> None:
+    running = export()
+    del running["messages"][-1]["info"]["time"]["completed"]
+    database = tmp_path / "opencode.db"
+    make_database(database, running).close()
+    row = watched(tmp_path, database, f"{database}::ses_1")
+    assert (row["turns"], row["input_tokens"], row["last_tool"]) == (2, 280, "Read a")
+    assert row["open_calls"] == 1
+
+
+def test_a_database_that_cannot_be_read_at_the_end_is_told(tmp_path: Path) -> None:
+    running = export()
+    del running["messages"][-1]["info"]["time"]["completed"]
+    database = tmp_path / "opencode.db"
+    make_database(database, running).close()
+    feed = Feed(Plan(find_roots([str(database)])))
+    while feed.round():
+        pass
+    database.write_bytes(b"no database any more")
+    feed.finish()
+    assert feed.troubles.startswith("blocked")
+    assert feed.follower.troubles
+    assert [look.turn for look in feed.looks(START)] == [1]
+    feed.close()
+
+
+def test_once_counts_a_call_whose_script_is_open(tmp_path: Path) -> None:
+    """Codex's code mode: what the script calls may come yet, so until the end nothing is said of it."""
+    call = {"type": "custom_tool_call", "call_id": "s", "name": "exec", "namespace": "functions", "input": SCRIPT}
+    records = [("session_meta", {"id": "c-1", "cwd": "/w"}), ("response_item", call)]
+    log = tmp_path / "rollout.jsonl"
+    with log.open("w") as file:
+        for kind, payload in records:
+            file.write(json.dumps({"timestamp": "2026-03-01T10:00:01Z", "type": kind, "payload": payload}) + "\n")
+    row, result = watched(tmp_path, log), summarize(log)
+    assert (row["tool_calls"], row["open_calls"]) == (result.tool_use_summary["total_tool_calls"], 1) == (1, 1)
 
 
 @pytest.mark.parametrize(

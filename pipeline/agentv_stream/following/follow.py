@@ -142,6 +142,14 @@ class Follower:
             self.round(False)
             self.settle_all()
 
+    def end_partials(self) -> None:
+        """After `finish`: nothing will be read any more, so what is not final is taken as it is. Raises: as `round`."""
+        for session in list(self.hot.values()):
+            try:
+                session.end_partials()
+            except (OSError, AgentvStreamError) as error:
+                self._register.trouble(session.number, error)
+
     def look_around(self, seconds: float) -> bool:
         """Lists files for about `seconds`, for the next round that scans; returns whether all are listed."""
         return self._finding.listing.go_on(seconds)

@@ -330,11 +330,17 @@ class Followed:
                 observe(self, batch_of_new)
 
     def end_partials(self) -> None:
-        """As `end_partial`, for all files of which the last line is not final. Raises: SinkError, OSError."""
-        if self.chain is not None:
-            for one in self.inputs:
-                if one.state == "live" and not isinstance(one.file, StoredLog) and not self._rewritten(one.path):
-                    self.end_partial(one)
+        """Nothing will be read any more: takes what is not final in all files and stores.
+
+        Raises: SourceError, SinkError, OSError.
+        """
+        for one in self.inputs if self.chain is not None else ():
+            if one.state != "live" or self._rewritten(one.path):
+                continue
+            if not isinstance(one.file, StoredLog):
+                self.end_partial(one)
+            elif (rows := self._rest(one)) is not None:
+                self._hand_on(rows)
 
     def end_partial(self, one: Input) -> None:
         """The unfinished last line will not be continued: it is taken as it is. Raises: SinkError, OSError."""

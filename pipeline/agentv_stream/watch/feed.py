@@ -5,6 +5,7 @@ import time
 
 from agentv_stages.batch import Batch
 from agentv_stream.following.follow import Follower
+from agentv_stream.following.follow_chain import FollowChain
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.outputs.naming import stand_in_start
@@ -40,11 +41,15 @@ class Feed:
         return read
 
     def finish(self) -> None:
-        """All is read, and there will be no other round: documents and last lines without an end are taken as they
-        are. Raises: OSError."""
+        """All is read, and there will be no other round: documents, last lines without an end and answers that are not
+        complete are taken as they are."""
         self.follower.finish(True)
+        self.follower.end_partials()
         for session in self.follower.hot.values():
-            session.end_partials()
+            if session.reached is not None and not session.reached.ended:
+                batches, chain = session.reached.flushed([])
+                if chain.observer.ran:
+                    self._view(session, chain).finish(batches, _now_ms(session))
 
     @property
     def session_count(self) -> int:
@@ -74,13 +79,20 @@ class Feed:
         if not chain.observer.ran:  # only its header: an agent that was opened, or a file that belongs to another log
             return
         with self._lock:
-            view = self.views.get(session.number)
-            if view is None or view.telling != session.tellings:
-                view = self.views[session.number] = SessionView(session, chain, session.tellings)
-            view.chain = chain
-            # For a log without times: the file's time, not that of reading it.
-            view.observe(batch, stand_in_start(session.main, time.time_ns() // 1_000_000))
+            self._view(session, chain).observe(batch, _now_ms(session))
+
+    def _view(self, session: Followed, chain: FollowChain) -> SessionView:
+        view = self.views.get(session.number)
+        if view is None or view.telling != session.tellings:
+            view = self.views[session.number] = SessionView(session, chain, session.tellings)
+        view.chain = chain
+        return view
 
     def _say(self, event: str, **facts: object) -> None:
         if "blocked" in event or "failed" in event:
             self.troubles = f"{event}: {facts.get('error', '')}"
+
+
+def _now_ms(session: Followed) -> int:
+    """For a log without times: the file's time, not that of reading it."""
+    return stand_in_start(session.main, time.time_ns() // 1_000_000)

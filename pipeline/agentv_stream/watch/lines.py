@@ -19,11 +19,11 @@ def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str
     troubles, due = "", 0.0
     while True:
         read = feed.round() or feed.follower.backlog
+        if once and not read:
+            feed.finish()
         if feed.troubles != troubles:
             troubles = feed.troubles
             say(troubles)
-        if once and not read:
-            feed.finish()
         if not read if once else time.monotonic() >= due:
             due = time.monotonic() + LOOK_SECONDS
             now = time.time_ns() // 1_000_000

@@ -103,6 +103,14 @@ class SessionView:
         self.version += 1
         self.known = _known_of(self.session, self.chain)
 
+    def finish(self, batches: list[Batch], now_ms: int) -> None:
+        """Takes what the end of the input brings. It ends no call and no session: the agent may be running."""
+        for batch in batches:
+            for event in batch.events:
+                if not isinstance(event, ToolResult | SessionEnd):
+                    self._event(event, event.source.time_ms if event.source.time_ms is not None else now_ms)
+        self.known = _known_of(self.session, self.chain)
+
     def _event(self, event: AnyEvent, time_ms: int) -> None:
         self.last_event_ms = max(self.last_event_ms or 0, time_ms)
         if isinstance(event, ToolCall):
