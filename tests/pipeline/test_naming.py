@@ -1,5 +1,6 @@
 """Names of outputs: whatever a session id or target holds, the file lies in its folder under a plain name."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,16 @@ def test_only_a_new_agentv_folder_gets_a_gitignore(tmp_path: Path) -> None:
     prepare_folder(tmp_path / "c" / "logs")
     assert not list((tmp_path / "b").rglob(".gitignore"))
     assert not list((tmp_path / "c").rglob(".gitignore"))
+
+
+def test_every_folder_that_is_made_is_private(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / ".agentv" / "logs" / "claude"
+    before = os.umask(0)
+    try:
+        prepare_folder(folder)
+    finally:
+        os.umask(before)
+    assert {oct(made.stat().st_mode & 0o777) for made in tmp_path.rglob("*") if made.is_dir()} == {"0o700"}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work
 from agentv_stream.discovery.places import own_folder
 from agentv_stream.folder import may_be_companions, parts_of
+from agentv_stream.outputs.naming import prepare_folder
 from agentv_stream.release import running_version
 
 FILE = "figures.db"
@@ -190,7 +191,7 @@ class KeptFigures:
 
 def _open(file: Path) -> sqlite3.Connection:
     """Raises: sqlite3.Error, OSError."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    prepare_folder(file.parent)
     os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))  # sqlite3 would let everybody read it
     database = sqlite3.connect(file, timeout=10)
     try:

@@ -20,7 +20,7 @@ from agentv_stream.bulk.unit import Rows
 from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SinkError
 from agentv_stream.extras import arrow
-from agentv_stream.outputs.naming import safe_part
+from agentv_stream.outputs.naming import prepare_folder, safe_part
 
 GROUP_ROWS = 131_072
 TOGETHER_ROWS = 16_384  # of small shards that are written by one task
@@ -242,7 +242,7 @@ class _Writer:
             folder = None
             if not object_store.is_url(shard.root):
                 folder = Path(shard.root) / shard.folder
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                prepare_folder(folder)
             self._local, descriptor = leaving.make_temporary(folder, f"g{shard.generation:04d}")
             os.close(descriptor)
             self._writer = pq.ParquetWriter(str(self._local), self._schema, compression="zstd")

@@ -13,6 +13,7 @@ from agentv_stream.bulk.tables import BATCH_ROWS, TABLES, arrow_schema, to_batch
 from agentv_stream.bulk.unit import Rows
 from agentv_stream.errors import SinkError
 from agentv_stream.extras import arrow
+from agentv_stream.outputs.naming import prepare_folder
 
 BATCH_BYTES = 8 * 1024 * 1024
 
@@ -27,7 +28,7 @@ class Staging:
         folder = None if object_store.is_url(state) else Path(state) / "rows"
         try:
             if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                prepare_folder(folder)
             self._folder = leaving.temporary(folder, "task")
             self._folder.mkdir(mode=0o700)
         except OSError as error:

@@ -67,19 +67,31 @@ def log_folder(out: Path | None, provider: str) -> Path:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Creates the folder; a new `.agentv` gets a `.gitignore`, because it is in the agent's own workspace.
+    """Creates the folder, and those above it, for this user only; a new `.agentv` gets a `.gitignore`, because it is in
+    the agent's own workspace.
 
     Raises: OSError.
     """
     root = next((p for p in (folder, *folder.parents) if p.name == DEFAULT_ROOT.name), None)
     fresh = root is not None and not root.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_private(folder)
     except FileExistsError as error:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
     if fresh and root is not None:
         ignore = root / ".gitignore"
         ignore.write_text("*\n", encoding="ascii")
+
+
+def _make_private(folder: Path) -> None:
+    """`Path.mkdir` gives the folders above it the umask's mode: others could then put theirs in their place."""
+    try:
+        folder.mkdir(exist_ok=True, mode=0o700)
+    except FileNotFoundError:
+        if folder.parent == folder:
+            raise
+        _make_private(folder.parent)
+        folder.mkdir(exist_ok=True, mode=0o700)
 
 
 def blob_folder(letters: Path) -> Path:
