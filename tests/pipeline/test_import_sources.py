@@ -42,6 +42,23 @@ def _store(path: Path, sessions: int) -> None:
         connection.commit()
 
 
+def test_a_glob_of_any_depth_follows_no_links_to_folders(tmp_path: Path) -> None:
+    """With one that leads back, files had forty folders in their names; one into /proc was walked for ever."""
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    for i, name in enumerate(("in/a", "in/deep/b", "elsewhere/c")):
+        (tmp_path / f"{name}.jsonl").write_bytes(claude_session(i, 2))
+    (tmp_path / "in" / "back").symlink_to("..")
+    (tmp_path / "in" / "away").symlink_to("../elsewhere")
+
+    def found(pattern: str) -> list[str]:
+        return [str(Path(unit.source).relative_to(tmp_path)) for unit in find_units([str(tmp_path / pattern)])]
+
+    assert found("in/**/*.jsonl") == found("i?/**") == ["in/a.jsonl", "in/deep/b.jsonl"]
+    assert found("**/deep/*.jsonl") == ["in/deep/b.jsonl"]
+    assert found("in/*/c.jsonl") == ["in/away/c.jsonl"]  # a link that a single star stands for is named
+
+
 def test_packed_files_are_as_plain_ones(tmp_path: Path) -> None:
     paths = make_folder(tmp_path / "in", 4)
     expected = [summarize(path) for path in paths]

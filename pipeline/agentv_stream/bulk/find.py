@@ -120,7 +120,7 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: 
     elif is_there(path):
         yield from _of_file(str(path))
     elif _MAGIC.search(place):
-        matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - an absolute pattern
+        matches = sorted(set(_matching("/", path.parts[1:])))
         if not matches:
             raise SourceError(f"nothing matches {source}")
         for match in matches:
@@ -130,6 +130,24 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: 
                 yield from _of_file(match)
     else:
         yield from _of_session_id(source, provider, roots)
+
+
+def _matching(folder: str, parts: Sequence[str]) -> Iterator[str]:
+    """The paths below a folder that match a glob, given by its parts. As `glob.glob`, but `**` follows no links to
+    folders, which may form cycles."""
+    before = parts.index("**") if "**" in parts else len(parts)
+    places = glob.glob("/".join(parts[:before]), root_dir=folder) if before else [""]  # noqa: PTH207 - root_dir
+    for place in (posixpath.join(folder, name) for name in places):
+        if before == len(parts):
+            yield place
+            continue
+        for below, folders, files in os.walk(place):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            if before + 1 < len(parts):
+                yield from _matching(below, parts[before + 1 :])
+                continue
+            yield below
+            yield from (posixpath.join(below, name) for name in files if not name.startswith("."))
 
 
 def _of_file(path: str) -> Iterator[Unit]:
