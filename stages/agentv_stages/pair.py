@@ -204,14 +204,20 @@ class Pair:
         """Keeps a result until its call comes; an earlier one of that call, or the oldest of too many, is given up."""
         early = self.state.early
         if key in early or len(early) >= MOST_EARLY:
-            self._orphan(early.pop(key if key in early else next(iter(early))), batch, out)
+            given_up = early.pop(key if key in early else next(iter(early)))
+            self._orphan(given_up, batch, out, result.source.offset)
         early[key] = result
 
     @staticmethod
-    def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
-        """Passes on a result without a call; the fault gives its position, as its record may be batches back."""
+    def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent], before: int | None = None) -> None:
+        """Passes on a result without a call; the fault gives its position, as its record may be batches back. It stands
+        `before` faults of later records than that offset: their order must not depend on the chunking."""
         source, detail = result.source, f"no call has the id {result.call_id[:80]!r}"
-        batch.faults.append(Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, b""))
+        fault = Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, b"")
+        at = len(batch.faults)
+        while before is not None and at and batch.faults[at - 1].offset > before:
+            at -= 1
+        batch.faults.insert(at, fault)
         out.append(result)
 
 

@@ -20,6 +20,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.fault import Fault
 from agentv_stages.pair import Pair
 from agentv_stages.payload import to_raw
 from agentv_stages.repeated_events import MOST_KNOWN
@@ -399,3 +400,22 @@ def test_a_call_that_is_let_go_is_told_as_one_without_a_result(monkeypatch: pyte
     told = [(r.call_id, r.outcome, r.call is not None) for r in results(whole.events)]
     assert told == [("t0", "unpaired", True), ("t1", "unpaired", True), ("t0", "ok", False), ("t3", "ok", True)]
     assert [r.call_id for last in stage.flush() for r in results(last.events)] == stage.left == ["t2"]
+
+
+def test_the_place_of_an_orphan_among_other_faults_does_not_depend_on_the_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pair, "MOST_EARLY", 1)
+    early = {n: result(n, f"t{n}") for n in (0, 2, 3, 6)}
+    bad = {n: Fault("not-json", "log", n, at(n).offset, 99, "", b"") for n in (1, 4, 7)}
+    told: list[list[int]] = []
+    for size in (1, 3, 8):
+        stage, rows = Pair(), list[int]()
+        for begin in range(0, 8, size):
+            places = range(begin, begin + size)
+            one = batch(*(early[n] for n in places if n in early))
+            one.faults = [bad[n] for n in places if n in bad]
+            stage.push(one)
+            rows += [fault.row for fault in one.faults]
+        told.append(rows)
+    assert told == [[1, 0, 2, 4, 3, 7]] * 3
