@@ -62,3 +62,40 @@ def test_a_number_beyond_floats_is_refused(entry: dict[str, Any]) -> None:
     """OverflowError ended the command."""
     with pytest.raises(ConfigError, match="number"):
         build(entry)
+
+
+def _entries(number: Any) -> list[dict[str, Any]]:
+    """One of each field that holds a number."""
+    member = {"type": "contains", "name": "m", "value": "x"}
+    weighted = {"type": "weighted_average", "weights": {"m": number}}
+    return [
+        *({"type": kind, "max": number} for kind in ("max-turns", "first-edit-turn", "max-repeats")),
+        {"type": "execution-metrics", "max_tool_calls": number},
+        {"type": "latency", "threshold": number},
+        {"type": "cost", "budget": number},
+        {"type": "token-usage", "max_total": number},
+        {"type": "tool-trajectory", "mode": "any_order", "minimums": {"Read": number}},
+        {"type": "tool-trajectory", "mode": "exact", "expected": [{"tool": "Read", "max_duration_ms": number}]},
+        {"type": "trajectory:step-count", "value": {"type": "tool", "min": number}},
+        {"type": "trajectory:tool-used", "value": {"name": "Read", "max": number}},
+        {"type": "skill-used", "value": {"name": "a", "min": number, "max": number}},
+        {**member, "weight": number},
+        {**member, "min_score": number},
+        {"type": "composite", "assertions": [member], "aggregator": weighted},
+    ]
+
+
+@pytest.mark.parametrize("number", ["1", True, -1, float("nan"), float("inf"), LARGE, [1]])
+def test_every_field_refuses_what_is_no_number_of_its_range(number: Any) -> None:
+    for entry in _entries(number):
+        with pytest.raises(ConfigError, match=r"is a (whole )?number"):
+            build(entry)
+
+
+def test_every_field_takes_a_whole_number_as_an_integer_or_not() -> None:
+    """JavaScript, and so AgentV, knows no difference between 1 and 1.0."""
+    for whole, exact in zip(_entries(1.0), _entries(1), strict=True):
+        one, other = build(whole), build(exact)
+        assert isinstance(one, Evaluator)
+        assert isinstance(other, Evaluator)
+        assert one.terms == other.terms

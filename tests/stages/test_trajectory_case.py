@@ -112,6 +112,8 @@ def test_composites_weigh_and_count_their_members() -> None:
     weighted = {"type": "composite", "assertions": [{**GOOD, "name": "g"}, {**BAD, "name": "b"}]}
     assert run([weighted]).score == 0.5
     assert run([{**weighted, "aggregator": {"type": "weighted_average", "weights": {"g": 4, "b": 1}}}]).score == 0.8
+    unset = {"type": "weighted_average", "weights": {"g": None, "b": 3}}  # as if it were not there: 1
+    assert run([{**weighted, "aggregator": unset}]).score == 0.25
     assert run([{**weighted, "aggregator": {"type": "threshold", "threshold": 0.5}}]).score == 1
     for kind, wanted in (("minimum", 0), ("maximum", 1), ("all_or_nothing", 0)):
         assert run([{**weighted, "aggregator": {"type": kind}}]).score == wanted

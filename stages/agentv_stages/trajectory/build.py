@@ -160,10 +160,8 @@ def _composite(config: Config, scope: makers.Scope) -> Rule | Skipped:
                 raise ConfigError("weights maps names of members to numbers", ("aggregator", "weights"))
             within = ("aggregator", "weights")
             known_fields(table, within, [m.terms.name for m in members])
-            weights = [
-                number(table, m.terms.name, 0.0, path=within) or 0.0 if m.terms.name in table else m.terms.weight
-                for m in members
-            ]
+            given_weights = [number(table, m.terms.name, 0.0, path=within) for m in members]
+            weights = [m.terms.weight if w is None else w for m, w in zip(members, given_weights, strict=True)]
         if kind == "threshold":
             given = number(aggregator, "threshold", 0.0, 1.0, ("aggregator",))
             share = PASS if given is None else given

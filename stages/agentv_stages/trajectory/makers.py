@@ -145,8 +145,7 @@ def skill_used(config: Config, scope: Scope) -> Rule:
         for key in ("name", "pattern"):
             if value.get(key) is not None and (not isinstance(value[key], str) or not value[key]):
                 raise ConfigError(f"{key} is a text", (*path, key))
-        for key in ("min", "max"):
-            integer(value, key, path=path)
+        value = {**value, **{key: integer(value, key, path=path) for key in ("min", "max") if key in value}}
     wanted = skill_counts(value)
     if inverse and is_object(value):
         if "min" in value or value.get("max", 0) != 0:
