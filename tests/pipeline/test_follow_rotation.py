@@ -395,6 +395,22 @@ def test_deleted_with_another_session_at_its_place(tmp_path: Path, restart: bool
     assert len(rows["99999999-aaaa"]) == 4
 
 
+@pytest.mark.parametrize("turns", [2, 40])
+def test_a_further_part_that_another_session_overwrites(tmp_path: Path, restart: bool, turns: int) -> None:
+    """It went into the transcript of the session that the part had belonged to."""
+    desk, log = begun(tmp_path)
+    part = log.with_name("part.jsonl")
+    part.write_bytes(lines(LAST))
+    follower = begin(desk, restart)
+    part.write_bytes(lines(claude_records("99999999-aaaa", turns)))
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    rows = desk.transcripts()
+    assert {session: len(told) for session, told in rows.items()} == {SESSION: 15, "99999999-aaaa": turns + 1}
+
+
 def test_replaced_by_a_longer_copy_as_editors_do(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
     follower = begin(desk, restart)

@@ -91,7 +91,7 @@ class Rotation:
         provider = session.provider
         header = read_header(one.path, provider)
         if header is not None and None not in (header.session_id, session.native_id):
-            if header.session_id != session.native_id and one is session.inputs[0]:
+            if header.session_id != session.native_id and (one is session.inputs[0] or one.further):
                 self._say(f"{change} by another session", path=one.path, session=header.session_id)
                 self._leave(session, one)
                 return True
