@@ -287,7 +287,8 @@ class SessionInfo(Event, frozen=True, gc=False, tag="session"):
 class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_end"):
     """The agent reports the end of a run; there can be several. `cost_usd` is cumulative, `duration_ms` of this run.
 
-    `result_json` is the agent's closing record as in the log, if there is one.
+    `result_json` is the agent's closing record as in the log, if there is one. `certain`: calls without a result do not
+    change the status, as in a dialect with an end record.
     """
 
     status: Status
@@ -296,6 +297,7 @@ class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_
     duration_ms: int | None = None
     agent_num_turns: int | None = None
     result_json: OptionalRaw = None
+    certain: bool = False
 
 
 class Retract(Event, frozen=True, gc=False, omit_defaults=True, tag="retract"):

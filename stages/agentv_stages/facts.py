@@ -63,9 +63,9 @@ class Facts(Struct):
         return self.first or Opening(self.model, self.version, self.cwd, self.git_branch)
 
 
-def status_of(end: Status, has_end: bool, open_calls: int) -> Status:
+def status_of(end: SessionEnd, has_end: bool, open_calls: int) -> Status:
     """What the last end of a session says: where it is only a final answer, it is none if a call is open."""
-    return "unknown" if end == "complete" and open_calls and not has_end else end
+    return "unknown" if end.status == "complete" and open_calls and not (has_end or end.certain) else end.status
 
 
 class FactsObserver:
@@ -136,7 +136,7 @@ class FactsObserver:
         facts = self.facts
         end = facts.end
         if end is not None and not facts.open_end:
-            return status_of(end.status, has_end, open_calls)
+            return status_of(end, has_end, open_calls)
         if has_end:
             return "incomplete"
         return "unknown"

@@ -89,10 +89,11 @@ class RowSource(Struct):
 
 
 class RowEnd(Struct):
-    """How the session ended, according to its log."""
+    """How the session ended, according to its log. `certain`: calls without a result do not change the status."""
 
     status: Status
     reason: str | UnsetType = UNSET
+    certain: bool | UnsetType = UNSET
 
 
 class TranscriptRow(Struct):

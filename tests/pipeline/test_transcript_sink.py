@@ -13,7 +13,7 @@ from agentv_stream.outputs.case_sink import CaseSink
 from agentv_stream.outputs.transcript_file import is_of_session, log_of
 from agentv_stream.session import StreamSession
 from agentv_stream.session_report import Report
-from agentv_stream.settings import Settings
+from agentv_stream.settings import Settings, Shape
 from agentv_stream.source import FileSource
 from agentv_stream.summary import summarize
 from support.consuming import rows_of
@@ -228,6 +228,27 @@ def test_read_back_it_tells_what_the_log_told(log: Path, tmp_path: Path) -> None
     told = ("input", "cached", "reasoning")
     assert [again.tokens[name] for name in told] == [result.tokens[name] for name in told]
     assert (again.cost_usd, again.duration_ms) == (result.cost_usd, result.duration_ms)
+
+
+@pytest.mark.parametrize(("whole", "status"), [(True, "complete"), (False, "incomplete")])
+@pytest.mark.parametrize("shape", ["message", "atif"])
+def test_read_back_a_call_without_a_result_does_not_change_the_end(
+    tmp_path: Path, shape: Shape, whole: bool, status: str
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(
+        b"".join(line for line in stream(READ_EDIT[:1], whole).splitlines(True) if b"tool_result" not in line)
+    )
+
+    async def run() -> Report:
+        return await StreamSession(FileSource(log), Settings(out=tmp_path / "out", transcript_shape=shape)).run()
+
+    result = anyio.run(run).result
+    assert result is not None
+    assert (result.status, result.tool_use_summary["by_outcome"]["unpaired"]) == (status, 1)
+    path = result.outputs.trajectory if shape == "atif" else result.outputs.transcript
+    assert isinstance(path, str)
+    assert summarize(path).status == status
 
 
 def test_a_pipe_with_the_name_of_a_transcript_is_of_no_session(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentv_stages.batch import Batch
 from agentv_stages.call_summary import target_of
-from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, Status, ToolCall, ToolResult, call_key
+from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult, call_key
 from agentv_stages.facts import status_of
 from agentv_stages.pair import MOST_OPEN
 from agentv_stages.recent import remember
@@ -88,7 +88,7 @@ class SessionView:
     repeats: int = 0  # how many times in a row the same call failed
     retries: int = 0
     waiting: str = ""
-    ended: Status | None = None
+    ended: SessionEnd | None = None
     lines: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_LINES))
     version: int = 0
     _last_failed: str = ""
@@ -128,7 +128,7 @@ class SessionView:
                 self.waiting = event.message or event.name
         elif isinstance(event, SessionEnd):
             if event.source.stream == MAIN:
-                self.ended, self.waiting = event.status, ""
+                self.ended, self.waiting = event, ""
         else:
             self.waiting, self.ended, self.retries = "", None, 0
 
@@ -162,9 +162,9 @@ class SessionView:
 
     def look(self, now_ms: int) -> Look:
         """The row."""
-        stalled, ended = self.stalled(now_ms), self.ended
-        if ended is not None:
-            ended = status_of(ended, self.chain.dialect.has_end, len(self.open))
+        stalled, ended = self.stalled(now_ms), ""
+        if self.ended is not None:
+            ended = status_of(self.ended, self.chain.dialect.has_end, len(self.open))
         silent = (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else None
         return Look(
             **vars(self.known),

@@ -287,11 +287,14 @@ def valid_utf8(row: bytes) -> bytes:
 def closing_members(observer: Observer) -> bytes:
     """What the end of a session adds to a row: its totals (`"transcript_…":…`) and how it ended; with a trailing comma.
 
-    Calls without a result are marked in their rows; to derive the status, readers count them as in docs/metrics.md.
+    Calls without a result are marked in their rows; to derive the status, readers count them as in docs/metrics.md,
+    unless it is `certain`.
     """
     totals = observer.totals
     members = totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms)
     end: dict[str, Any] = {"status": observer.status(open_calls=0)}
+    if end["status"] == "complete" and observer.status(open_calls=1) == "complete":
+        end["certain"] = True
     reason = observer.reason
     if reason is not None and len(_encode(reason)) <= LONGEST_REASON:
         end["reason"] = reason

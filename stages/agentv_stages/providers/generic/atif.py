@@ -121,7 +121,8 @@ class AtifDecoder:
             complete = last.source == "agent" and not last.tool_calls and open_calls == 0
             status = told.status or ("complete" if complete else "unknown")
             end = self._source(record, stream, last.timestamp)
-            batch.events.append(SessionEnd(end, "-end", status, told.reason, None, whole_ms(told.duration_ms)))
+            took, certain = whole_ms(told.duration_ms), told.status is not None
+            batch.events.append(SessionEnd(end, "-end", status, told.reason, None, took, certain=certain))
 
     def _step(
         self, step: AtifStep, stream: str, model: str | None, parent: str | None, at: str, record: Record, batch: Batch

@@ -101,8 +101,10 @@ class TranscriptDecoder:
         if state.groups:
             complete = state.last_role == "assistant" and state.unanswered == 0 and not state.asks
             source = Source(self.context.file, state.last_row, state.last_offset, 0, None, self.context.stream)
-            status: Status = state.ending.status or ("complete" if complete else "unknown")
-            batch.events.append(SessionEnd(source, "-end", status, state.ending.reason, None, state.duration_ms))
+            told = state.ending
+            status: Status = told.status or ("complete" if complete else "unknown")
+            end = SessionEnd(source, "-end", status, told.reason, None, state.duration_ms, certain=told.certain)
+            batch.events.append(end)
 
     def _source(self, record: Record, stream: str | None = None, time: str | None = None) -> Source:
         context = self.context

@@ -103,6 +103,7 @@ class Ending(Struct, gc=False):
 
     status: Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"] | None = None
     reason: str | None = None
+    certain: bool = False
 
 
 class Row(RowMessage, gc=False):
