@@ -19,9 +19,11 @@ ifneq ($(wildcard $(JUDGE)/node_modules/agentv),)
 export AGENTV_STREAM_AGENTV ?= $(abspath $(JUDGE))/node_modules/agentv
 endif
 
+LOWEST := .cache/lowest
+
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test judge lint types mypy pyright docs check soak mutate bench bench-peers clean
+.PHONY: help demo test test-lowest judge lint types mypy pyright docs check soak mutate bench bench-peers clean
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -43,6 +45,12 @@ demo: $(VENV)/.run  ## the main job on examples/
 
 test: $(VENV)/.dev  ## every test; TESTS="tests/stages -k pair" for some
 	$(BIN)/python -m pytest $(TESTS)
+
+test-lowest:  ## every test with the lowest versions that pyproject.toml allows, on Python 3.11; TESTS for some
+	python3.11 -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	VIRTUAL_ENV=$(abspath $(LOWEST)) $(LOWEST)/bin/uv pip install --resolution lowest-direct --editable '.[dev]'
+	$(LOWEST)/bin/python -m pytest $(TESTS)
 
 $(JUDGE)/$(AGENTV):
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "the judge needs Node and npm" >&2; exit 1; }

@@ -1,11 +1,12 @@
 """What the distribution promises: what is in the wheel, what an import costs, how the two roots lean on each other."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -39,6 +40,17 @@ def test_the_pure_core_imports_msgspec_and_the_standard_library() -> None:
     strangers = {str(path): imported(path) - allowed for path in modules}
     assert modules
     assert not {path: names for path, names in strangers.items() if names}
+
+
+def test_what_is_imported_is_declared() -> None:
+    """Rich was not: it came with typer, for as long as typer asked for it."""
+    asked = PROJECT["dependencies"] + [one for extra in PROJECT["optional-dependencies"].values() for one in extra]
+    declared = {re.split(r"[\[<>=,;]", requirement)[0] for requirement in asked}
+    modules = [path for root in ("pipeline", "stages") for path in (ROOT / root).rglob("*.py")]
+    names = set[str]().union(*map(imported, modules)) - {*sys.stdlib_module_names, "agentv_stream", "agentv_stages"}
+    owners = packages_distributions()
+    assert names
+    assert [name for name in sorted(names) if not declared & {owner.lower() for owner in owners.get(name, ())}] == []
 
 
 @pytest.mark.parametrize("forbidden", ["asyncio", "logging", "os", "pathlib", "socket", "subprocess", "time", "open("])

@@ -129,8 +129,12 @@ async def test_silence_is_counted_only_while_nothing_is_worked_off(tmp_path: Pat
     chunks = child.chunks()
     await anext(chunks)
     assert child.silent_since is None
+
+    async def read_on() -> None:
+        await anext(chunks, None)
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(anext, chunks, None)
+        tasks.start_soon(read_on)
         while child.silent_since is None:
             await anyio.lowlevel.checkpoint()
         await child.terminate(0.05)

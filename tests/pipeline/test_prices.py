@@ -71,10 +71,10 @@ def test_one_unknown_model_of_two_makes_the_whole_unknown(tmp_path: Path) -> Non
 
 def test_tokens_of_which_no_model_is_told_have_no_price_beside_several_models(tmp_path: Path) -> None:
     result = _result(tmp_path)
-    result.tokens_by_model["claude-haiku-4-5-20251001"] = dict(TOKENS)
+    result.tokens_by_model["claude-3-5-haiku-20241022"] = dict(TOKENS)
     result.tokens = {name: 2 * count for name, count in TOKENS.items()}
     estimate_cost(result)
-    assert result.estimated_cost_usd == pytest.approx(1.875 + 0.625)
+    assert result.estimated_cost_usd == pytest.approx(1.875 + 0.50)
     result.tokens["input"] += 1_000_000
     estimate_cost(result)
     assert result.estimated_cost_usd is None
