@@ -92,6 +92,28 @@ def test_a_forgotten_value_is_not_the_next_option(tmp_path: Path, arguments: lis
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["consume", STREAM, "--out", "s3://bucket/logs"], "--out"),
+        (["consume", STREAM, "--stats=s3://bucket/r.json"], "--stats"),
+        (["run", "--out", "gs://bucket/runs", "--", "true"], "--out"),
+        (["tail", "--once", "--out", "file:///logs"], "--out"),
+        (["check", "spec.yaml", STREAM, "--junit", "s3://bucket/j.xml"], "--junit"),
+        (["report", "r.json", "-o", "s3://bucket/r.html"], "-o"),
+        (["stats", STREAM, "--plot", "s3://bucket/p.svg"], "--plot"),
+        (["import", STREAM, "--json", "s3://bucket/report.json"], "--json"),
+        (["stats", STREAM, "--json", "s3://bucket/report.json"], "--json"),
+    ],
+)
+def test_a_url_is_refused_where_only_files_are_written(tmp_path: Path, arguments: list[str], option: str) -> None:
+    """It became a folder `s3:`, and the exit code was 0."""
+    ran = run(tmp_path, *arguments)
+    assert ran.code == 2
+    assert f"Option '{option}' needs a place on this machine" in ran.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_options_of_the_agent_are_its_own(tmp_path: Path) -> None:
     for separator in ((), ("--",)):
         ran = run(tmp_path, "run", "--task", "t", "-q", *separator, "echo", "--prompt", "--quiet")

@@ -239,13 +239,6 @@ def test_why_a_command_fails_is_told_though_it_is_to_be_quiet(
         assert told in done.stderr and len(done.stderr.splitlines()) == bool(code)
 
 
-@pytest.mark.parametrize("command", ["stats", "import"])
-def test_the_report_goes_to_no_url(tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    told = _run(command, tmp_path, "--json", "s3://bucket/x.json")
-    assert (told.exit_code, list(tmp_path.iterdir())) == (2, [])
-
-
 @pytest.mark.parametrize("command", [("stats",), ("import", "--dry-run")])
 @pytest.mark.parametrize(
     ("given", "code", "told"),

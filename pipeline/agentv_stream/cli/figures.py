@@ -11,7 +11,6 @@ from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import summarize_groups
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.importing import (
-    check_json_place,
     exit_code,
     number,
     tell_failures,
@@ -36,7 +35,6 @@ def show_figures(
     """Reads the sources and shows their figures; returns the exit code."""
     try:
         dimension = named_dimension(by)
-        check_json_place(json)
         if options["prices"]:
             from agentv_stream.prices import check_installed
 

@@ -1,7 +1,6 @@
 """The implementation of `import`: resolves sources, runs with progress, prints the table, returns the exit code."""
 
 import math
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -50,7 +49,6 @@ class Wanted:
 def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: Path | None, quiet: bool) -> int:
     """Imports; returns the exit code."""
     try:
-        check_json_place(json)
         names, roots = with_listed(sources), from_process({}).roots
         check_own_files((("--jsonl", wanted.jsonl), ("--json", json)), names)
         if wanted.prices:
@@ -144,12 +142,6 @@ def report_json(outcome: Outcome) -> dict[str, Any]:
         "by_provider": providers,
         "outputs": outcome.outputs,
     }
-
-
-def check_json_place(place: Path | None) -> None:
-    """Refuses a URL: other outputs may be URLs, but this one would become a folder of that name. Raises: UsageError."""
-    if place is not None and re.match(r"[a-z][a-z0-9+]+:/", str(place)):
-        raise UsageError(f"--json {place}: expected a file, no URL")
 
 
 def write_json(place: Path, value: Any) -> None:

@@ -9,13 +9,15 @@ from typer.core import TyperCommand
 from agentv_stream.units import bytes_of, seconds_of
 
 _PLACE = re.compile("DIR|FILE|PATH|URL")  # in a metavar
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 class PlainCommand(TyperCommand):
     """A command whose usage shows its arguments plainly: `SPEC SOURCES...`, where typer adds braces.
 
     An option without its value does not take the next option as one: `--stats --quiet` would write a file `--quiet`.
-    Nor is a place empty: `--out "$DIR"` would write into the current folder if DIR is not set.
+    Nor is a place empty: `--out "$DIR"` would write into the current folder if DIR is not set. Nor is it a URL, where
+    only files are written: that would be a folder `s3:`.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -36,8 +38,11 @@ class PlainCommand(TyperCommand):
             value = given if joined else next(words, None)
             if not joined and value in options:
                 ctx.fail(f"Option {name!r} needs a value, and {value!r} is another option.")
-            if value == "" and _PLACE.search(param.metavar or ""):  # else the current folder would be meant
+            kind = param.metavar or ""
+            if value == "" and _PLACE.search(kind):  # else the current folder would be meant
                 ctx.fail(f"Option {name!r} needs a value, and the one given is empty.")
+            if value and _URL.match(value) and _PLACE.search(kind) and "URL" not in kind:
+                ctx.fail(f"Option {name!r} needs a place on this machine, and {value!r} is a URL.")
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
