@@ -62,7 +62,7 @@ def test_a_narrow_table_of_tools_leaves_out_where_they_were_seen(tmp_path: Path)
 def test_texts_are_broken_between_words(tmp_path: Path) -> None:
     lines = in_terminal(tmp_path, 60, "show", next(path for path in EXAMPLES if path.name == "codex.jsonl"))
     assert "    `slug()` dropped letters with accents. It keeps them" in lines
-    assert max(map(len, lines)) <= 60
+    assert max(len(line) for line in lines if not line.startswith("log ")) <= 60  # the log's path stays whole
 
 
 def test_hints_of_an_empty_terminal_are_lines_to_copy(tmp_path: Path) -> None:
