@@ -182,6 +182,7 @@ def _folder(bench: Bench, root: Path, what: str, name: str) -> None:
             programs.import_sessions(root, bench.scratch / "import", "--out"),
             programs.import_sessions(root, bench.scratch / "dataset", "--parquet"),
             programs.count_folder(root),
+            programs.decode_folder(root),
             programs.cat_folder(root),
         ],
         size,

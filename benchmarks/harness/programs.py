@@ -77,6 +77,10 @@ def count_folder(root: Path) -> Program:
     return script("json.loads loop over the folder", "baselines/count_folder.py", root)
 
 
+def decode_folder(root: Path) -> Program:
+    return script("decode only over the folder, all cores", "baselines/decode_folder.py", root)
+
+
 def cat_folder(root: Path) -> Program:
     return Program("cat of all files", ["find", f"{root}/", "-name", "*.jsonl", "-exec", "cat", "{}", "+"])
 

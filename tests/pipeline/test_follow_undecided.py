@@ -8,6 +8,7 @@ import pytest
 
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan
+from agentv_stream.summary import summarize
 from agentv_stream.watch.feed import Feed
 from support.consumed_and_followed import consumed_beside
 from support.decoding import FIXTURES
@@ -66,8 +67,20 @@ def test_the_live_view_shows_what_it_turned_out_to_be(tmp_path: Path) -> None:
         log.write_bytes(b"".join(lines[:count]))
         while feed.round():
             pass
-        feed.finish()
         assert [look.agent for look in feed.looks(0)] == agents
+    feed.close()
+
+
+@pytest.mark.parametrize(("count", "agent"), [(2, "opencode"), (None, "kilo")])
+def test_one_look_shows_what_consume_says(tmp_path: Path, count: int | None, agent: str) -> None:
+    lines = (FIXTURES / "kilo" / "stream.jsonl").read_bytes().splitlines(keepends=True)
+    log = tmp_path / "run.jsonl"
+    log.write_bytes(b"".join(lines[:count]))
+    feed = Feed(Plan(find_roots([str(tmp_path)]), settle_seconds=0.0))
+    while feed.round():
+        pass
+    feed.finish()
+    assert [look.agent for look in feed.looks(0)] == [agent] == [summarize(log).session.provider]
     feed.close()
 
 
