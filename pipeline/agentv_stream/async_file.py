@@ -1,6 +1,7 @@
 """Unbuffered files for an event loop: aiofiles under asyncio; threads under trio, which aiofiles does not support."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
@@ -10,6 +11,7 @@ from anyio import CancelScope
 from anyio.to_thread import run_sync
 
 Mode = Literal["rb", "wb", "xb"]
+_NOWAIT: int | None = getattr(os, "RWF_NOWAIT", None) if hasattr(os, "preadv") else None  # Linux
 
 
 class AsyncFile(Protocol):
@@ -61,3 +63,19 @@ async def _open(path: Path, mode: Mode, opener: Callable[[str, int], int] | None
     except RuntimeError:
         return _ThreadFile(await run_sync(lambda: open(path, mode, buffering=0, opener=opener)))
     return cast(AsyncFile, await aiofiles.open(path, mode, buffering=0, opener=opener))  # pyright: ignore[reportCallIssue,reportArgumentType,reportUnknownMemberType] - its stubs know single modes only
+
+
+def read_cached(descriptor: int, size: int) -> bytes:
+    """What a file has next, if the kernel has it in memory; nothing at the end, or if it would take waiting.
+
+    Handing a read over to a thread, which may wait, takes longer than copying the bytes.
+    """
+    if _NOWAIT is None:
+        return b""
+    data = bytearray(size)
+    try:
+        count = os.preadv(descriptor, (data,), os.lseek(descriptor, 0, os.SEEK_CUR), _NOWAIT)
+        os.lseek(descriptor, count, os.SEEK_CUR)
+    except OSError:  # it would wait, or is no file that can; what else is wrong, a read that waits will say
+        return b""
+    return bytes(memoryview(data)[:count])

@@ -1,11 +1,12 @@
-"""Copies one channel of batches to a channel per sink and applies each sink's failure policy.
+"""Copies one channel of batches to all sinks and applies each sink's failure policy.
 
-The channels are bounded: a slow sink slows the reader. A sink that fails is detached and the others continue: a disk
-too full for the transcript is no reason to lose the statistics. A required sink's failure fails the run; an optional
-one's is a warning.
+Each sink has a bounded channel, or takes its turn: a slow sink slows the reader. A sink that fails is detached and the
+others continue: a disk too full for the transcript is no reason to lose the statistics. A required sink's failure fails
+the run; an optional one's is a warning.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -45,6 +46,31 @@ async def fan_out(
                     send.close()
 
 
+async def write_in_turn(
+    receive: MemoryObjectReceiveStream[Batch], sinks: Sequence[Sink], failed: Callable[[Sink, SinkError], None]
+) -> None:
+    """As `fan_out`, for an input that is not live: one sink after the other, without the switches between tasks."""
+    left, whole = list(sinks), False
+
+    async def close(sink: Sink) -> None:
+        if sink in left:
+            await _close(sink, whole, failed)
+
+    async with AsyncExitStack() as closing:
+        for sink in reversed(sinks):
+            closing.push_async_callback(close, sink)
+        with receive:
+            async for batch in items_of(receive):
+                for sink in [*left]:
+                    try:
+                        await sink.write(batch)
+                    except (SinkError, OSError) as error:
+                        failed(sink, _as_told(sink, error))
+                        left.remove(sink)
+                        await _close(sink, False, failed)
+        whole = True
+
+
 async def _feed(
     sink: Sink, receive: MemoryObjectReceiveStream[Batch], failed: Callable[[Sink, SinkError], None]
 ) -> None:
@@ -57,12 +83,16 @@ async def _feed(
         except (SinkError, OSError) as error:
             failed(sink, _as_told(sink, error))
         finally:
-            with anyio.CancelScope(shield=True):
-                try:
-                    await sink.close(whole)
-                except (SinkError, OSError) as error:
-                    if whole:  # else the failure was already reported
-                        failed(sink, _as_told(sink, error))
+            await _close(sink, whole, failed)
+
+
+async def _close(sink: Sink, whole: bool, failed: Callable[[Sink, SinkError], None]) -> None:
+    with anyio.CancelScope(shield=True):
+        try:
+            await sink.close(whole)
+        except (SinkError, OSError) as error:
+            if whole:  # else the failure was already reported
+                failed(sink, _as_told(sink, error))
 
 
 def _as_told(sink: Sink, error: SinkError | OSError) -> SinkError:

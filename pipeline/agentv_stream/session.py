@@ -2,8 +2,9 @@
 
     source -> lines -> decode -> normalize -> pair -> consolidate -> observe -> fan-out -> sinks
 
-Each stage is a task, with bounded channels between them. The reader is independent: whatever fails downstream, the
-source is read (and teed) to its end, so that the agent behind the pipe never dies because of us.
+Each stage is a task, with bounded channels between them; of a finished input, where nothing is live, all of them are
+one, and the sinks another. The reader is independent: whatever fails downstream, the source is read (and teed) to its
+end, so that the agent behind the pipe never dies because of us.
 """
 
 from collections.abc import Sequence
@@ -25,12 +26,12 @@ from agentv_stages.provider import DecodeContext, Dialect, Provider
 from agentv_stages.result import Observer, Outputs, Result
 from agentv_stages.stage import Chain, Stage
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
-from agentv_stream.fan_out import fan_out
+from agentv_stream.fan_out import fan_out, write_in_turn
 from agentv_stream.folder import companions_of, context_of
 from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.live_outputs import LiveOutputs
 from agentv_stream.outputs.sink import Sink
-from agentv_stream.pump import hand_on, items_of, pump
+from agentv_stream.pump import hand_on, pump
 from agentv_stream.reading import Reading
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
@@ -154,19 +155,22 @@ class StreamSession:
         self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms, lambda: self._reading.whole)
         sinks = [*self._extra, *self._outputs.sinks(self._transcript)]
         decode = DecodeInputs(self.dialect, self.source.name, contexts)
-        stages: list[Any] = [decode, Normalize(self.provider.tools), self.pair, Consolidate(), *self._stages]
-        if self.source.finished:
-            stages = [Chain(*stages)]  # nothing is live: a task for each would only cost switches of the event loop
+        stages: list[Stage[Any, Any]] = [decode, Normalize(self.provider.tools), self.pair, Consolidate()]
+        stages += [*self._stages, _Observe(self)]
+        first: Stage[Batch, Batch] = Chain()
+        if self.source.finished:  # nothing is live: a task for each stage would only cost switches of the event loop
+            first, stages = Chain(*stages), []
         async with anyio.create_task_group() as tasks:
-            send, of_lines = anyio.create_memory_object_stream[Batch](bound)
-            tasks.start_soon(_pump_from, held, lines, receive, send)
+            send, batches = anyio.create_memory_object_stream[Batch](bound)
+            tasks.start_soon(_pump_from, held, lines, first, receive, send)
             for stage in stages:
                 send, of_stage = anyio.create_memory_object_stream[Batch](bound)
-                tasks.start_soon(pump, stage, of_lines, send)
-                of_lines = of_stage
-            send, observed = anyio.create_memory_object_stream[Batch](bound)
-            tasks.start_soon(self._observe, of_lines, send)
-            await fan_out(observed, sinks, bound, self._failed)
+                tasks.start_soon(pump, stage, batches, send)
+                batches = of_stage
+            if self.source.finished:
+                await write_in_turn(batches, sinks, self._failed)
+            else:
+                await fan_out(batches, sinks, bound, self._failed)
         await self._outputs.settle()
         if self._outputs.kept_earlier:
             self.report.warnings.append("not all was read: the outputs of an earlier reading were kept")
@@ -211,17 +215,6 @@ class StreamSession:
         source = Source(self.source.name, -1, 0, 0, base_id="prompt")
         held[0].events.insert(0, UserText(source, "", to_raw(prompt), "prompt"))
 
-    async def _observe(self, receive: MemoryObjectReceiveStream[Batch], send: MemoryObjectSendStream[Batch]) -> None:
-        observer = self.observer
-        assert observer is not None
-        with receive, send:
-            async for batch in items_of(receive):
-                observer.observe(batch)
-                for watcher in self.watchers:
-                    watcher.observe(batch)
-                self.batches += 1
-                await hand_on(send, batch)
-
     # --- sinks and result
 
     def _failed(self, sink: Sink, error: SinkError) -> None:
@@ -245,15 +238,35 @@ class StreamSession:
         return result
 
 
+class _Observe:
+    """The stage in which a session's observer and watchers see each batch."""
+
+    def __init__(self, session: StreamSession) -> None:
+        assert session.observer is not None
+        self._session = session
+        self._observers: list[Watcher] = [session.observer, *session.watchers]
+
+    def push(self, item: Batch, /) -> list[Batch]:
+        for observer in self._observers:
+            observer.observe(item)
+        self._session.batches += 1
+        return [item]
+
+    def flush(self) -> list[Batch]:
+        return []
+
+
 async def _pump_from(
     held: list[Batch],
     lines: ReadLines,
+    first: Stage[Batch, Batch],
     receive: MemoryObjectReceiveStream[Chunk],
     send: MemoryObjectSendStream[Batch],
 ) -> None:
-    """The pump of the line reader, preceded by the batches that detection has already read."""
+    """The pump of the line reader and the stage after it, which begins with the batches that detection has read."""
     with receive, send:
         for batch in held:
-            await hand_on(send, batch)
+            for out in first.push(batch):
+                await hand_on(send, out)
         held.clear()
-        await pump(lines, receive, send)
+        await pump(Chain(lines, first), receive, send)

@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Protocol
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from agentv_stages.batch import Chunk
-from agentv_stream.async_file import open_unbuffered
+from agentv_stream.async_file import open_unbuffered, read_cached
 from agentv_stream.errors import SourceError
 from agentv_stream.files import CHUNK_BYTES, check_readable, compression, read_pieces
 
 PIPE_BYTES = 1024 * 1024
-READ_BYTES = 512 * 1024  # of a file at a time: each read is a round trip to a thread
+READ_BYTES = 512 * 1024  # of a file at a time, where a thread has to wait for it: each read is a round trip
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, Linux
 
 
@@ -89,7 +90,7 @@ class FileSource:
             try:
                 file = await open_unbuffered(self.path, "rb")
                 try:
-                    while data := await file.read(READ_BYTES):
+                    while data := await _cached(file.fileno()) or await file.read(READ_BYTES):
                         for at in range(0, len(data), CHUNK_BYTES):
                             yield Chunk(data[at : at + CHUNK_BYTES], None, self.name)
                 finally:
@@ -168,12 +169,19 @@ class RedirectedSource:
     async def chunks(self) -> AsyncGenerator[Chunk]:
         while True:
             try:
-                data = await anyio.to_thread.run_sync(os.read, self.descriptor, CHUNK_BYTES)
+                data = await _cached(self.descriptor)
+                data = data or await anyio.to_thread.run_sync(os.read, self.descriptor, CHUNK_BYTES)
             except OSError as error:
                 raise SourceError(f"cannot read {self.name}: {error.strerror or error}") from error
             if not data:
                 return
             yield Chunk(data, None, self.name)
+
+
+async def _cached(descriptor: int) -> bytes:
+    """As `read_cached`, a chunk; can be cancelled before it reads."""
+    await anyio.lowlevel.checkpoint_if_cancelled()
+    return read_cached(descriptor, CHUNK_BYTES)
 
 
 def _readable(descriptor: int) -> bool:

@@ -15,6 +15,8 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from agentv_stages.batch import Chunk
+from agentv_stream import async_file
+from agentv_stream.async_file import read_cached
 from agentv_stream.errors import SourceError
 from agentv_stream.source import (
     ByteSource,
@@ -81,6 +83,25 @@ async def test_a_cancelled_reader_has_lost_nothing() -> None:
     os.close(write_end)
     assert [chunk.data for chunk in await chunks_of(DescriptorSource(read_end))] == [b"still here"]
     os.close(read_end)
+
+
+async def test_what_is_in_memory_is_read_as_what_a_thread_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(DATA)
+    descriptor = os.open(path, os.O_RDONLY)
+    parts = iter(lambda: read_cached(descriptor, 1_000_000), b"")
+    assert b"".join(parts) in (DATA, b"")  # not every file system can tell
+    os.close(descriptor)
+    assert read_cached(descriptor, 10) == b""  # the read that waits says what is wrong
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"x")
+    assert read_cached(read_end, 10) == b""
+    os.close(read_end)
+    os.close(write_end)
+    monkeypatch.setattr(async_file, "_NOWAIT", None)
+    assert b"".join(chunk.data for chunk in await chunks_of(FileSource(path))) == DATA
 
 
 @pytest.mark.parametrize("packed", [False, True])
