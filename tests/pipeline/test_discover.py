@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from agentv_stages.providers import all_providers, get_provider
+from agentv_stream.cli import build
 from agentv_stream.discovery.discover import find_sessions, in_project, pick, project_of, tree
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import compile_patterns, find_roots, logical_name, walk
@@ -210,6 +212,15 @@ def test_a_result_is_known_by_its_beginning(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "stats.json").write_bytes(result.to_json())
     monkeypatch.setattr("agentv_stream.discovery.header.LineReader.push", _never)
     assert read_header(str(tmp_path / "stats.json")) is None
+
+
+def test_figures_are_known_by_their_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All dialects were tried in vain when `stats --json` replaced its own file: 0.1 s more."""
+    log, figures = write(tmp_path / "a.jsonl", claude_records(SESSION, 2)), tmp_path / "figures.json"
+    for _ in range(2):
+        assert CliRunner().invoke(build(["stats"]), ["stats", str(log), "--json", str(figures)]).exit_code == 0
+    monkeypatch.setattr("agentv_stream.discovery.header.LineReader.push", _never)
+    assert read_header(str(figures)) is None
 
 
 def _never(*_: object) -> None:

@@ -30,7 +30,11 @@ MOST_BYTES = 512 * 1024
 MOST_DOCUMENT = 16 * 1024 * 1024
 STEP = 64 * 1024
 PROMPT_WIDTH = 200
-_RESULT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{\s*"id"\s*:')  # how a result begins, and no log
+_OURS = re.compile(
+    rb'\s*\{\s*(?:"session"\s*:\s*\{\s*"id"\s*:'
+    rb'|"schema_version"\s*:\s*"agentv_stream\.(?:stats|check|report|validation|import_report|import_plan)\.)'
+)
+"""How results and figures begin, and no log."""
 
 
 class Header(Struct):
@@ -107,7 +111,7 @@ def read_header(path: str, only: Provider | None = None) -> Header | None:
                 raise OSError(str(error)) from error
             if not data:
                 break
-            if not read and _RESULT.match(data):  # results may lie beside logs, and be megabytes
+            if not read and _OURS.match(data):  # they may lie beside logs, and all dialects be tried in vain
                 return None
             read += len(data)
             for batch in reader.push(Chunk(data, None, path)):
