@@ -214,7 +214,7 @@ class Session:
         done.provider = reader.provider.name
         done.day = day_of(facts.started_ms)
         done.faults = dict(observer.counters.faults)
-        done.companions = [_seen(companion.path) for companion in reader.companions]
+        done.companions = [_seen(companion.path, work.state is not None) for companion in reader.companions]
         if not work.subagents and unit.session is None:
             _, left_out = parts_of(reader.provider, unit.place, False, worker.folder)
             done.left_out = [told(path)[0] for path in left_out]
@@ -288,11 +288,11 @@ def _stored(source: str, session: str, subagents: bool) -> Iterator[bytes]:
         yield line + b"\n"
 
 
-def _seen(path: str) -> Seen:
+def _seen(path: str, with_tail: bool) -> Seen:
     shown, raw = told(path)
     try:
         size, mtime_ns = object_store.stat(path)
-        return Seen(shown, size, mtime_ns, raw, tail_of(path, size))
+        return Seen(shown, size, mtime_ns, raw, tail_of(path, size) if with_tail else "")
     except (AgentvStreamError, OSError):
         return Seen(shown, 0, 0, raw)
 

@@ -126,7 +126,7 @@ def seen_from(folder: str | None, path: str) -> str:
     path = path.replace("\\", "/")
     if not folder or not path or path.startswith("~"):
         return path
-    folder, path = (posixpath.normpath(one.replace("\\", "/")) for one in (folder, path))
+    folder, path = posixpath.normpath(folder.replace("\\", "/")), posixpath.normpath(path)
     if f"{folder}/".startswith(f"{path.rstrip('/')}/"):
         return "."
     return path.removeprefix(f"{folder.rstrip('/')}/")
