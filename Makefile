@@ -75,7 +75,7 @@ pyright: $(VENV)/.dev
 	$(BIN)/pyright
 
 docs: $(VENV)/.run  ## writes the pages that are made from the code
-	$(BIN)/python -m agentv_stream.docs_pages docs
+	$(BIN)/python -m agentv_stream.documentation.docs_pages docs
 
 check: lint types test  ## lint, types and test
 

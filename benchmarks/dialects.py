@@ -33,14 +33,14 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.decode import Decode
-from agentv_stages.detect import Detector, UnknownFormat
-from agentv_stages.lines import LineReader
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext, Dialect, Provider
-from agentv_stages.result import Observer
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.provider import DecodeContext, Dialect, Provider
+from agentv_stages.session.detect import Detector, UnknownFormat
 from harness.table import markdown
 
 OUT = Path(__file__).parent / "out"

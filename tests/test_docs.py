@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import agentv_stream
-from agentv_stages.provider import Provider
+from agentv_stages.figures.result import Result
+from agentv_stages.figures.stats import Stats
+from agentv_stages.model.provider import Provider
 from agentv_stages.providers import all_providers
-from agentv_stages.result import Result
-from agentv_stages.stats import Stats
-from agentv_stream.docs_pages import PAGES
-from agentv_stream.provider_table import PRODUCED
+from agentv_stream.documentation.docs_pages import PAGES
+from agentv_stream.documentation.provider_table import PRODUCED
 from support.consuming import SESSION
 
 ROOT = Path(__file__).parents[1]

@@ -84,7 +84,7 @@ def test_types_are_told_of_both_packages() -> None:
 
 
 def test_importing_the_stages_loads_nothing_but_msgspec() -> None:
-    names = loaded_by("import agentv_stages.stage, agentv_stages.event, agentv_stages.providers")
+    names = loaded_by("import agentv_stages.model.stage, agentv_stages.model.event, agentv_stages.providers")
     assert names & {"msgspec"}
     assert not names & {"anyio", "aiofiles", "structlog", "typer", "rich", "agentv_stream", "zstandard", "yaml"}
 

@@ -13,17 +13,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentv_stages.batch import Batch
-    from agentv_stages.message import Message
-    from agentv_stages.result import Result
-    from agentv_stages.stage import Chain, Stage, Stateful
-    from agentv_stream.adapter import create_adapter, decode_record, normalize_tool_call
-    from agentv_stream.bobbin import parse_stream_json
+    from agentv_stages.figures.result import Result
+    from agentv_stages.model.batch import Batch
+    from agentv_stages.model.message import Message
+    from agentv_stages.model.stage import Chain, Stage, Stateful
+    from agentv_stream.api.adapter import create_adapter, decode_record, normalize_tool_call
+    from agentv_stream.api.bobbin import parse_stream_json
     from agentv_stream.bulk import import_sessions, summarize_groups, summarize_many
     from agentv_stream.checks.spec import load_spec
     from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
     from agentv_stream.following.follow_stream import FollowedSession, FollowStream, follow
-    from agentv_stream.live_stream import LiveStream, open_stream
+    from agentv_stream.live.live_stream import LiveStream, open_stream
     from agentv_stream.outputs.sink import Sink
     from agentv_stream.settings import Settings
     from agentv_stream.summary import summarize
@@ -62,12 +62,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "agentv_stages.batch": ("Batch",),
-    "agentv_stages.message": ("Message",),
-    "agentv_stages.result": ("Result",),
-    "agentv_stages.stage": ("Chain", "Stage", "Stateful"),
-    "agentv_stream.adapter": ("create_adapter", "decode_record", "normalize_tool_call"),
-    "agentv_stream.bobbin": ("parse_stream_json",),
+    "agentv_stages.model.batch": ("Batch",),
+    "agentv_stages.model.message": ("Message",),
+    "agentv_stages.figures.result": ("Result",),
+    "agentv_stages.model.stage": ("Chain", "Stage", "Stateful"),
+    "agentv_stream.api.adapter": ("create_adapter", "decode_record", "normalize_tool_call"),
+    "agentv_stream.api.bobbin": ("parse_stream_json",),
     "agentv_stream.bulk": ("import_sessions", "summarize_groups", "summarize_many"),
     "agentv_stream.checks.spec": ("load_spec",),
     "agentv_stream.errors": (
@@ -79,7 +79,7 @@ _HOMES = {
         "UsageError",
     ),
     "agentv_stream.following.follow_stream": ("FollowStream", "FollowedSession", "follow"),
-    "agentv_stream.live_stream": ("LiveStream", "open_stream"),
+    "agentv_stream.live.live_stream": ("LiveStream", "open_stream"),
     "agentv_stream.outputs.sink": ("Sink",),
     "agentv_stream.settings": ("Settings",),
     "agentv_stream.summary": ("summarize",),

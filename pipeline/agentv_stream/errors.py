@@ -7,7 +7,7 @@
     │   └── DamagedArchive  4  compressed data that are truncated or damaged
     ├── SinkError           4  an output cannot be written
     └── EmptyInput          3  there was nothing to read
-Records that cannot be used are not exceptions but faults (`agentv_stages.fault`).
+Records that cannot be used are not exceptions but faults (`agentv_stages.model.fault`).
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from typing import overload
 
-from agentv_stages.provider import Provider
+from agentv_stages.model.provider import Provider
 from agentv_stages.providers import NAMES, all_providers, get_provider
 from agentv_stream.errors import UsageError
 

@@ -11,7 +11,7 @@ from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
 from agentv_stream.extras import extra
 
 DISPLAYED = frozenset(("cursor-stream", "cursor-transcript"))

@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from agentv_stages.lines import DEFAULT_CAP
-from agentv_stages.payload import told_path
+from agentv_stages.chain.lines import DEFAULT_CAP
+from agentv_stages.model.payload import told_path
 from agentv_stream.errors import UsageError
-from agentv_stream.files import is_file
 from agentv_stream.nearest import suggestion
+from agentv_stream.sources.files import is_file
 from agentv_stream.units import bytes_of
 
 StreamLog: TypeAlias = Literal["false", "summary", "raw"]

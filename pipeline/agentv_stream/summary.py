@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.decode import Decode
-from agentv_stages.detect import Detector, UnknownFormat
-from agentv_stages.lines import DEFAULT_CAP, LineReader
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import Companion, Dialect, Folder, Provider
-from agentv_stages.result import Observer, Result
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.lines import DEFAULT_CAP, LineReader
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.result import Observer, Result
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.provider import Companion, Dialect, Folder, Provider
+from agentv_stages.session.detect import Detector, UnknownFormat
 from agentv_stream.errors import EmptyInput, NotALog, SourceError
-from agentv_stream.files import check_readable, read_pieces
-from agentv_stream.folder import companions_of, context_of
 from agentv_stream.named_provider import named_provider
+from agentv_stream.sources.files import check_readable, read_pieces
+from agentv_stream.sources.folder import companions_of, context_of
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from agentv_stages.event import Kind, Origin, Outcome, Status
-from agentv_stages.fault import Reason
-from agentv_stages.result import Evidence, Outputs, SessionFacts
+from agentv_stages.figures.result import Evidence, Outputs, SessionFacts
+from agentv_stages.model.event import Kind, Origin, Outcome, Status
+from agentv_stages.model.fault import Reason
 from agentv_stages.sinks.atif_document import VERSION as ATIF
 from agentv_stages.sinks.atif_document import AtifTrajectory
 from agentv_stages.trajectory import CaseResult
@@ -348,7 +348,7 @@ VERSIONS = {
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of an output of a session; `agentv_stream.schemas` has those of commands, too.
+    """The JSON Schema (2020-12) of an output of a session. Those of commands: `agentv_stream.documentation.schemas`.
 
     Raises: KeyError for an unknown name.
     """

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import AssistantText, ToolCall
+from agentv_stages.model.event import AssistantText, ToolCall
+from agentv_stages.model.tool_payload import Execute, FileRead, Mcp
 from agentv_stages.providers import NAMES
-from agentv_stages.tool_payload import Execute, FileRead, Mcp
-from agentv_stream.adapter import create_adapter, decode_record
+from agentv_stream.api.adapter import create_adapter, decode_record
 from agentv_stream.errors import UsageError
 
 CLAUDE_RECORD = (

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import agentv_stream
-from agentv_stream.adapter import Adapter, NormalizedCall
+from agentv_stream.api.adapter import Adapter, NormalizedCall
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.checks.spec import Spec, SpecCase
-from agentv_stream.session_report import Report
+from agentv_stream.live.session_report import Report
 from support.consuming import environment
 
 

@@ -26,7 +26,7 @@ from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli.checking import check_sources
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError, worst
-from agentv_stream.folder import LocalFolder
+from agentv_stream.sources.folder import LocalFolder
 from support.consuming import run
 from support.decoding import FIXTURES, corpus
 from support.fake_agents import READ_EDIT, init, stream

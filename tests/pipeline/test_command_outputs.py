@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentv_stream.schemas import SHAPES, VERSIONS
+from agentv_stream.documentation.schemas import SHAPES, VERSIONS
 from support.consuming import SESSION, STREAM, consume, run
 from support.fake_agents import READ_EDIT, agent, stream
 from support.following import Desk

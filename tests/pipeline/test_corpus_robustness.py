@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
+from agentv_stream.documentation.provider_survey import recordings
 from agentv_stream.errors import EmptyInput, NotALog
-from agentv_stream.provider_survey import recordings
 from agentv_stream.summary import SessionReader
 from support.decoding import corpus
 from support.recorded_logs import LARGEST, ROUNDS, Log, chances, cuts, logs, opened, run

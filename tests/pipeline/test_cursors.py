@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
 from agentv_stream.following.cursor_database import FILE, CursorError, state_folder
 from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow

@@ -7,7 +7,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 import pytest
 
-from agentv_stream.dead_letter_files import (
+from agentv_stream.discovery.dead_letter_files import (
     data_of,
     fault_bytes,
     fault_lines,

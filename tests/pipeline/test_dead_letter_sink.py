@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.fault import Fault, Part, Reason
-from agentv_stages.lines import LineReader
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.fault import Fault, Part, Reason
 from agentv_stages.sinks.dead_letters import MOST_INLINE
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.dead_letter_sink import DeadLetterSink

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from agentv_stages.event import AssistantText
+from agentv_stages.model.event import AssistantText
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import SessionReader
 from support.decoding import FIXTURES

@@ -1,6 +1,6 @@
 """Exceptions taken out of groups."""
 
-from agentv_stream.exception_groups import alone, leaves
+from agentv_stream.live.exception_groups import alone, leaves
 
 
 def test_leaves_are_in_order_at_any_depth() -> None:

@@ -8,9 +8,9 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from agentv_stages.batch import Batch
+from agentv_stages.model.batch import Batch
 from agentv_stream.errors import SinkError
-from agentv_stream.fan_out import fan_out, write_in_turn
+from agentv_stream.live.fan_out import fan_out, write_in_turn
 from agentv_stream.outputs.sink import Sink
 
 

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from agentv_stream.errors import SourceError
-from agentv_stream.files import CHUNK_BYTES, check_readable, compression, open_plain, read_pieces
+from agentv_stream.sources.files import CHUNK_BYTES, check_readable, compression, open_plain, read_pieces
 
 DATA = os.urandom(3 * CHUNK_BYTES + 17)
 PACKED = {

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from agentv_stages.visible import columns
+from agentv_stages.model.visible import columns
 from agentv_stream.cli.fitting import print_fitting
 
 TITLES = ("provider", "sessions", "turns", "calls", "tokens in")

@@ -14,7 +14,7 @@ import zstandard
 from agentv_stages.providers import get_provider
 from agentv_stream import summarize, summarize_groups
 from agentv_stream.bulk.listing import ListedFolder
-from agentv_stream.folder import LocalFolder, companions_of
+from agentv_stream.sources.folder import LocalFolder, companions_of
 from support.consuming import run
 from support.decoding import FIXTURES
 

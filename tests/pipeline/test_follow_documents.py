@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agentv_stages.event import AssistantText, ToolResult
+from agentv_stages.model.event import AssistantText, ToolResult
 from agentv_stream import follow, summarize
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan

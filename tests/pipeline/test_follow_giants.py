@@ -10,7 +10,7 @@ from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.settings import Settings
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from support.consumed_and_followed import consume_into
 from support.following import catch_up
 from support.growing_logs import claude_records

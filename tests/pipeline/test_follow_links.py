@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.bulk.find import find_units
-from agentv_stream.files import absolute
 from agentv_stream.following.follow import Follower
+from agentv_stream.sources.files import absolute
 from support.following import Desk, bare, catch_up
 from support.growing_logs import claude_records
 from support.made_sessions import claude_session

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.detect import MOST_NOISE
+from agentv_stages.session.detect import MOST_NOISE
 from support.following import Desk, begin, catch_up
 from support.growing_logs import claude_records
 

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, ToolCall
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, ToolCall
 from agentv_stream import FollowedSession, Result, SourceError, UsageError, follow, open_stream, summarize
 from agentv_stream.following import follow_stream
 from agentv_stream.following.cursor_database import CursorError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from agentv_stages.batch import Batch
+from agentv_stages.model.batch import Batch
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
 from support.growing_logs import claude_records
 

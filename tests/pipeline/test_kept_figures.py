@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agentv_stages.merge import DIMENSIONS, By
+from agentv_stages.figures.merge import DIMENSIONS, By
 from agentv_stream import summarize_groups
 from agentv_stream.bulk import kept_figures
 from agentv_stream.bulk.outcome import Outcome

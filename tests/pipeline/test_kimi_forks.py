@@ -8,8 +8,8 @@ import pytest
 from agentv_stream import summarize, summarize_groups
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
-from agentv_stream.folder import LocalFolder
-from agentv_stream.source import FileSource
+from agentv_stream.sources.folder import LocalFolder
+from agentv_stream.sources.source import FileSource
 from support import kimi_forks as kimi
 from support.consumed_and_followed import both, consume_into, difference, session_of, transcripts
 from support.consuming import rows_of

@@ -8,7 +8,7 @@ import pytest
 
 from agentv_stages.providers import all_providers
 from agentv_stream.bulk.listing import ListedFolder
-from agentv_stream.folder import LocalFolder
+from agentv_stream.sources.folder import LocalFolder
 from support.made_sessions import make_folder
 
 

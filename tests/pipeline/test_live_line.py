@@ -13,10 +13,10 @@ import anyio.lowlevel
 import pytest
 from anyio import wait_all_tasks_blocked
 
-from agentv_stages.batch import Batch
-from agentv_stream.live_line import LiveLine, is_wanted, short_number
-from agentv_stream.live_stream import BytesSource
-from agentv_stream.session import StreamSession
+from agentv_stages.model.batch import Batch
+from agentv_stream.live.live_line import LiveLine, is_wanted, short_number
+from agentv_stream.live.live_stream import BytesSource
+from agentv_stream.live.session import StreamSession
 from agentv_stream.settings import Settings
 from support.consuming import STREAM
 from support.fake_agents import call, init

@@ -9,9 +9,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, AssistantText, ToolCall, ToolResult
-from agentv_stages.message import Message
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, AssistantText, ToolCall, ToolResult
+from agentv_stages.model.message import Message
 from agentv_stream import EmptyInput, NotALog, Result, Settings, SinkError, SourceError, UsageError, open_stream
 from support.consuming import STREAM
 

@@ -13,8 +13,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent
 from agentv_stream import EmptyInput, LiveStream, Settings, SourceError, UsageError, open_stream, summarize
 from support.consuming import STREAM
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stages.model.times import iso
 from agentv_stages.sinks.event_lines import EventLines
 from agentv_stages.sinks.summary_log import SummaryLog
-from agentv_stages.times import iso
 from agentv_stream import import_sessions
 from agentv_stream.discovery.show import show_session
-from agentv_stream.files import read_pieces
-from agentv_stream.live_line import short_number
+from agentv_stream.live.live_line import short_number
 from agentv_stream.prices import estimate_cost
+from agentv_stream.sources.files import read_pieces
 from agentv_stream.summary import SessionReader
 from support.decoding import FIXTURES
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from agentv_stream.adapter import normalize_tool_call
+from agentv_stream.api.adapter import normalize_tool_call
 
 Case = tuple[str, str, Any, str, Any]
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agentv_stages.event import MAIN, AssistantText, ToolCall, ToolResult
-from agentv_stages.result import Result
-from agentv_stream.provider_survey import recordings
+from agentv_stages.figures.result import Result
+from agentv_stages.model.event import MAIN, AssistantText, ToolCall, ToolResult
+from agentv_stream.documentation.provider_survey import recordings
 from agentv_stream.summary import SessionReader, read_file
 from support.decoding import asked_calls, corpus
 

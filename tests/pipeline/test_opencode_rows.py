@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.event import AnyEvent, Retract, SessionInfo
+from agentv_stages.model.event import AnyEvent, Retract, SessionInfo
 from agentv_stages.providers.opencode import PROVIDER
 from agentv_stream.opencode.rows import read_rows, read_session
 from agentv_stream.opencode.store import StoreError

@@ -12,7 +12,7 @@ from agentv_stream import import_sessions, summarize
 from agentv_stream.cli.listing import list_sessions
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
-from agentv_stream.folder import LocalFolder, companions_of
+from agentv_stream.sources.folder import LocalFolder, companions_of
 from support.decoding import FIXTURES
 from support.following import Desk, catch_up
 

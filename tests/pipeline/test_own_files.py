@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agentv_stream import import_sessions
+from agentv_stream.discovery.own_files import is_of_a_run
 from agentv_stream.errors import UsageError
-from agentv_stream.own_files import is_of_a_run
 from support.consuming import LIMIT_SECONDS, STREAM, command, consume, environment, run, start
 from support.decoding import FIXTURES
 

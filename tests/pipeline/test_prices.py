@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
 from agentv_stream import import_sessions, summarize, summarize_many
 from agentv_stream.prices import cost_text, estimate_cost, price_table_date
 from support.consuming import consume

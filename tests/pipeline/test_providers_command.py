@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from agentv_stages.providers import all_providers
 from agentv_stream.cli import build
-from agentv_stream.provider_page import MEASURED, markdown
-from agentv_stream.provider_survey import survey
-from agentv_stream.provider_table import ENDS, LAYOUTS, PRODUCED, VERSIONS, dialect_rows
+from agentv_stream.documentation.provider_page import MEASURED, markdown
+from agentv_stream.documentation.provider_survey import survey
+from agentv_stream.documentation.provider_table import ENDS, LAYOUTS, PRODUCED, VERSIONS, dialect_rows
 from support.decoding import corpus
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "providers.md"
@@ -86,7 +86,7 @@ def test_streams_without_the_prompt_say_so(name: str) -> None:
 def test_the_page_says_what_the_code_says() -> None:
     page = DOCS.read_text(encoding="utf-8")
     assert page.partition("\n" + MEASURED)[0] + "\n" == markdown() + "\n", (
-        "make it again: python -m agentv_stream.provider_page CORPUS > docs/providers.md"
+        "make it again: python -m agentv_stream.documentation.provider_page CORPUS > docs/providers.md"
     )
 
 

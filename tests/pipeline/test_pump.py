@@ -7,7 +7,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from anyio.streams.memory import MemoryObjectSendStream
 
-from agentv_stream.pump import hand_on, items_of, pump
+from agentv_stream.live.pump import hand_on, items_of, pump
 
 
 class Echo:

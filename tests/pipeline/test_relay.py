@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.decode import Decode
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.decode import Decode
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers import get_provider
 from agentv_stream import import_sessions, summarize_groups
 from agentv_stream.bulk import dispatch, gathered, relay_runner

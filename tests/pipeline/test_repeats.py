@@ -3,7 +3,7 @@
 import gzip
 from pathlib import Path
 
-from agentv_stages.batch import Batch, Record
+from agentv_stages.model.batch import Batch, Record
 from agentv_stream.following.growing import GrowingFile, OpenFiles
 from agentv_stream.following.repeats import LONG, Counts, Repeated, Seen, record_hash
 

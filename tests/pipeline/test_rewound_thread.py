@@ -9,7 +9,7 @@ import pytest
 from agentv_stream import import_sessions, summarize, summarize_groups
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from support.consumed_and_followed import both, consume_into, difference, transcripts
 from support.consuming import rows_of
 from support.following import Desk

@@ -15,15 +15,15 @@ import pytest
 
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.cli.running import tell
+from agentv_stream.documentation.provider_table import stream_command
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, UsageError
-from agentv_stream.provider_table import stream_command
+from agentv_stream.live.session import StreamSession
 from agentv_stream.reports.report_runs import read_run
 from agentv_stream.running.attempts import claim_attempt, free_attempt
 from agentv_stream.running.child import Child, Stopped
 from agentv_stream.running.options import RunOptions
 from agentv_stream.running.overseer import Overseer
 from agentv_stream.running.run import RunReport, run_agent
-from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
 from support.decoding import FIXTURES
 from support.fake_agents import READ_EDIT, agent, alive, init, stream, survivors

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.payload import told_path
+from agentv_stages.model.payload import told_path
 from agentv_stream.cli import bare_options
 from support.fake_agents import READ_EDIT, agent, init, stream, survivors
 from support.schemas import fits

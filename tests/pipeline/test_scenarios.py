@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.merge import summary_of
-from agentv_stages.message import Message
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.figures.merge import summary_of
+from agentv_stages.figures.result import Result
+from agentv_stages.model.message import Message
 from agentv_stages.providers import NAMES, get_provider
-from agentv_stages.result import Result
 from agentv_stages.sinks.atif import Trajectory
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
 from agentv_stream.opencode.rows import read_session

@@ -10,13 +10,13 @@ import anyio
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
 from agentv_stages.sinks.event_lines import EventLines
-from agentv_stream.schemas import SHAPES, VERSIONS, about, schema
-from agentv_stream.session import StreamSession
-from agentv_stream.session_report import Report
+from agentv_stream.documentation.schemas import SHAPES, VERSIONS, about, schema
+from agentv_stream.live.session import StreamSession
+from agentv_stream.live.session_report import Report
 from agentv_stream.settings import Settings, StreamLog
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from agentv_stream.summary import SessionReader
 from support.fixture_logs import EXAMPLES, LOGS
 from support.schemas import fits, validator

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.event import ToolCall
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.event import ToolCall
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError
-from agentv_stream.session import StreamSession
-from agentv_stream.session_report import Report
+from agentv_stream.live.session import StreamSession
+from agentv_stream.live.session_report import Report
 from agentv_stream.settings import Settings
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from support.consuming import SESSION as ON_DISK
 from support.consuming import rows_of
 from support.fake_agents import READ_EDIT, SESSION, stream

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.tokens import output_text
-from agentv_stages.visible import columns
+from agentv_stages.model.tokens import output_text
+from agentv_stages.model.visible import columns
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.discovery.show import LINES_OF_TEXT, session_rows, show_session, wrapped
 from agentv_stream.errors import NotALog, SourceError, UsageError
-from agentv_stream.session import StreamSession
+from agentv_stream.live.session import StreamSession
 from agentv_stream.settings import Settings
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from agentv_stream.summary import summarize
 from support.consuming import SESSION, STREAM, run
 from support.fake_agents import READ_EDIT, stream

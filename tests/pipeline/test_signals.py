@@ -17,12 +17,12 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stream.session import StreamSession
-from agentv_stream.session_report import Report
+from agentv_stages.model.batch import Batch
+from agentv_stream.live.session import StreamSession
+from agentv_stream.live.session_report import Report
+from agentv_stream.live.signals import heeded
 from agentv_stream.settings import Settings
-from agentv_stream.signals import heeded
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from support.consuming import LIMIT_SECONDS, STREAM, command, environment, rows_of, start
 from support.growing_logs import claude_records
 from support.made_sessions import claude_session, tree
@@ -191,7 +191,7 @@ def test_signals_while_the_statistics_are_written_leave_no_half_file(tmp_path: P
 
 
 def test_nobody_waits_for_ever_for_a_reader_that_does_not_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentv_stream.reading.Reading.grace_seconds", 0.05)
+    monkeypatch.setattr("agentv_stream.live.reading.Reading.grace_seconds", 0.05)
     pipe = tmp_path / "rows.pipe"
     os.mkfifo(pipe)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.batch import Batch
+from agentv_stages.model.batch import Batch
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.sink import RenderSink
 

@@ -14,11 +14,11 @@ import anyio.to_thread
 import pytest
 from anyio import wait_all_tasks_blocked
 
-from agentv_stages.batch import Chunk
-from agentv_stream import async_file
-from agentv_stream.async_file import read_cached
+from agentv_stages.model.batch import Chunk
 from agentv_stream.errors import SourceError
-from agentv_stream.source import (
+from agentv_stream.sources import async_file
+from agentv_stream.sources.async_file import read_cached
+from agentv_stream.sources.source import (
     ByteSource,
     DescriptorSource,
     FileSource,

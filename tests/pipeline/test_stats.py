@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agentv_stages.merge import DIMENSIONS
+from agentv_stages.figures.merge import DIMENSIONS
 from agentv_stream import summarize, summarize_groups
 from agentv_stream.cli import build
 from agentv_stream.cli.importing import megabytes

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from agentv_stages.event import Source
-from agentv_stages.message import Message
+from agentv_stages.model.event import Source
+from agentv_stages.model.message import Message
 from agentv_stream.outputs import step_spool
 from agentv_stream.outputs.step_spool import StepSpool
 

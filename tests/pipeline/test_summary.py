@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages import detect as detection
-from agentv_stages.lines import DEFAULT_CAP
+from agentv_stages.chain.lines import DEFAULT_CAP
+from agentv_stages.session import detect as detection
 from agentv_stream import EmptyInput, NotALog, SourceError, UsageError, summarize
 from agentv_stream.errors import DamagedArchive
 from agentv_stream.summary import SessionReader, detect, read_batches, without_collector

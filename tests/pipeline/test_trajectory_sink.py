@@ -8,11 +8,11 @@ import anyio
 import pytest
 
 from agentv_stream.errors import SinkError
+from agentv_stream.live.session import StreamSession
+from agentv_stream.live.session_report import Report
 from agentv_stream.outputs.trajectory_sink import TrajectorySink
-from agentv_stream.session import StreamSession
-from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from agentv_stream.summary import summarize
 from support.atif_rules import check_rules, references
 from support.fixture_logs import LOGS

@@ -8,13 +8,13 @@ import anyio
 import pytest
 
 from agentv_stream.errors import SinkError
+from agentv_stream.live.session import StreamSession
+from agentv_stream.live.session_report import Report
 from agentv_stream.outputs import transcript_sink
 from agentv_stream.outputs.case_sink import CaseSink
 from agentv_stream.outputs.transcript_file import is_of_session, log_of
-from agentv_stream.session import StreamSession
-from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings, Shape
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from agentv_stream.summary import summarize
 from support.consuming import rows_of
 from support.fake_agents import READ_EDIT, SESSION, stream

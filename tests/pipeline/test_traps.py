@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
 from agentv_stream.summary import SessionReader
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE
-from agentv_stream.files import is_file, is_folder, is_there
+from agentv_stream.sources.files import is_file, is_folder, is_there
 from support.growing_logs import claude_records
 from support.live_follower import held_to_permissions, permissions_count
 
@@ -132,7 +132,7 @@ def test_a_follower_that_starts_before_its_outputs_may_be_entered_goes_on_later(
 
 def test_what_is_seen_there_is_nothing(place: Path) -> None:
     code = (
-        "from agentv_stream.files import is_file, is_folder, is_there\n"
+        "from agentv_stream.sources.files import is_file, is_folder, is_there\n"
         "print(is_there('locked/inner'), is_folder('locked/inner'), is_file('locked/a.jsonl'), is_folder('locked'))\n"
     )
     done = subprocess.run(held_to_permissions(["-c", code]), cwd=place, capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agentv_stages.event import ToolCall
+from agentv_stages.model.event import ToolCall
 from agentv_stream.cli import build
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import Root, find_roots

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from agentv_stages.fault import Fault
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
+from agentv_stages.model.fault import Fault
 from agentv_stream.errors import NotALog
 from agentv_stream.summary import SessionReader, read_file
 from support.decoding import corpus

@@ -8,7 +8,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stream.zstd_file import STEP, ZstdFile, open_zstd
+from agentv_stream.sources.zstd_file import STEP, ZstdFile, open_zstd
 
 FRAMES = [os.urandom(100_000), b"", b"x" * 3_000_000, b"end"]
 PLAIN = b"".join(FRAMES)

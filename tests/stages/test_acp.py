@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Record
-from agentv_stages.event import (
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.model.batch import Record
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -15,7 +16,6 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
-from agentv_stages.normalize import Normalize
 from agentv_stages.providers.acp import PROVIDER
 from agentv_stages.providers.acp.catalogue import QUIET_METHODS, QUIET_UPDATES
 from support.decoding import (

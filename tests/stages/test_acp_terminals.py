@@ -3,7 +3,15 @@
 from base64 import b64encode
 from typing import Any
 
-from agentv_stages.event import AnyEvent, AssistantText, Notification, Reasoning, SessionEnd, SessionInfo, UserText
+from agentv_stages.model.event import (
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    UserText,
+)
 from agentv_stages.providers.acp import PROVIDER
 from agentv_stages.providers.acp.detect import speaker
 from agentv_stages.providers.acp.version2 import UPDATES

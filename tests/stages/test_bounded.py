@@ -2,15 +2,15 @@
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch
-from agentv_stages.call_sums import MOST_SUMS
-from agentv_stages.consolidate import MOST_STREAMS, Consolidate
-from agentv_stages.event import AssistantText, Source, TokenUsage, ToolCall, ToolResult
-from agentv_stages.pair import MOST_OPEN
+from agentv_stages.chain.consolidate import MOST_STREAMS, Consolidate
+from agentv_stages.chain.pair import MOST_OPEN
+from agentv_stages.figures.call_sums import MOST_SUMS
+from agentv_stages.figures.result import MOST_NAMES, Observer
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AssistantText, Source, TokenUsage, ToolCall, ToolResult
 from agentv_stages.providers.claude import PROVIDER
-from agentv_stages.result import MOST_NAMES, Observer
 from agentv_stages.sinks.event_lines import EventLines
-from agentv_stages.totals import Totals
 
 AGENTS = 3 * MOST_SUMS
 

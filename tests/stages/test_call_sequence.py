@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from agentv_stages import call_sequence
-from agentv_stages.call_sequence import CallSequence, SequenceState
+from agentv_stages.figures import call_sequence
+from agentv_stages.figures.call_sequence import CallSequence, SequenceState
 
 
 def test_it_gives_back_what_was_added_in_order() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agentv_stages.call_summary import target_of
-from agentv_stages.event import AnyEvent
+from agentv_stages.model.call_summary import target_of
+from agentv_stages.model.event import AnyEvent
 from support.events import call
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, AssistantText, SessionInfo, UserText
-from agentv_stages.foreign import COPIED
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import COPIED
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, AssistantText, SessionInfo, UserText
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
 from support.decoding import check_laws, decoded, dialect, lines, usages
 

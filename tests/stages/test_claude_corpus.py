@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.event import AnyEvent, AssistantText, SessionEnd, ToolCall, ToolResult
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
+from agentv_stages.model.event import AnyEvent, AssistantText, SessionEnd, ToolCall, ToolResult
 from agentv_stages.sinks.event_lines import EventLines
 from agentv_stream import summarize
 from agentv_stream.summary import SessionReader, read_file

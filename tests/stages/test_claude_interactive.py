@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Notification, Retract, SlashCommand, TokenUsage, UserText
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Notification, Retract, SlashCommand, TokenUsage, UserText
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.claude.branches import MOST_RECORDS
 from agentv_stages.providers.claude.queued import Queue
 from support.claude_disk import DISK, answer, line, only, tell, user

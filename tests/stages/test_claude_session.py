@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import (
+from agentv_stages.model.event import (
     Notification,
     QueueOperation,
     SessionEnd,
@@ -15,10 +15,10 @@ from agentv_stages.event import (
     TokenUsage,
     UserText,
 )
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER, companions
 from agentv_stages.providers.claude.catalogue import QUIET_SUBTYPES, QUIET_TYPES
-from agentv_stream.folder import LocalFolder
+from agentv_stream.sources.folder import LocalFolder
 from support.claude_disk import DISK, answer, line, only, tell, user
 from support.consuming import SESSION
 from support.decoding import (

@@ -5,9 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.figures.facts import FactsObserver
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -20,11 +22,9 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
-from agentv_stages.facts import FactsObserver
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
 from agentv_stages.providers.claude.stream import QUIET_SUBTYPES, QUIET_TYPES
-from agentv_stages.totals import Totals
 from support.decoding import (
     FIXTURES,
     best,

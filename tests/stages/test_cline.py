@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Record
-from agentv_stages.event import (
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.model.batch import Record
+from agentv_stages.model.event import (
     MAIN,
     AnyEvent,
     AssistantText,
@@ -21,9 +22,8 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.normalize import Normalize
 from agentv_stages.providers.cline import PROVIDER
-from agentv_stream.folder import LocalFolder
+from agentv_stream.sources.folder import LocalFolder
 from agentv_stream.summary import summarize
 from support.decoding import (
     FIXTURES,

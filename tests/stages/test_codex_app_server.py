@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.event import AssistantText, Notification, Reasoning, SessionEnd, SessionInfo, UserText
+from agentv_stages.model.event import AssistantText, Notification, Reasoning, SessionEnd, SessionInfo, UserText
 from agentv_stages.providers.codex import PROVIDER
 from agentv_stages.providers.codex.app_server_catalogue import OFTEN_QUIET, OFTEN_TOLD, PIECE
 from support.app_server import SERVER, ended, item, note, started, used

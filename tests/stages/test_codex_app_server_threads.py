@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import AssistantText, Notification, SessionInfo, ToolCall
+from agentv_stages.model.event import AssistantText, Notification, SessionInfo, ToolCall
 from support.app_server import SERVER, ended, item, note, started, used
 from support.decoding import calls, check_laws, decoded, lines, results, texts, usages
 

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import Notification, ToolCall
-from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.model.event import Notification, ToolCall
+from agentv_stages.model.payload import decode_json, to_raw
 from agentv_stages.providers.codex import PROVIDER
 from agentv_stages.providers.codex.scripts import named_call
 from support.decoding import calls, check_laws, decoded, dialect, lines, results

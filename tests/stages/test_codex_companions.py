@@ -2,7 +2,7 @@ import fnmatch
 import json
 from typing import Any
 
-from agentv_stages.provider import Companion
+from agentv_stages.model.provider import Companion
 from agentv_stages.providers import get_provider
 from agentv_stages.providers.codex import PROVIDER
 from agentv_stages.providers.codex.companions import companions

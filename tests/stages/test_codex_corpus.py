@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import SUFFIXES, AnyEvent, SessionInfo
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.decode import Decode
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import SUFFIXES, AnyEvent, SessionInfo
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.codex import PROVIDER
 from support.decoding import (
     asked_calls,

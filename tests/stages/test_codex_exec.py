@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Record
-from agentv_stages.event import (
+from agentv_stages.figures.facts import FactsObserver
+from agentv_stages.model.batch import Record
+from agentv_stages.model.event import (
     AssistantText,
     Notification,
     Reasoning,
@@ -12,7 +13,6 @@ from agentv_stages.event import (
     TokenUsage,
     UserText,
 )
-from agentv_stages.facts import FactsObserver
 from agentv_stages.providers.codex import PROVIDER
 from support.decoding import best, calls, check_laws, decoded, dialect, lines, records, results, texts, usages
 

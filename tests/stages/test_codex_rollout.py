@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     Notification,
     Reasoning,
     Retract,

@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Chunk
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.decode import Decode
-from agentv_stages.facts import FactsObserver
-from agentv_stages.inputs import DecodeInputs, ReadLines
-from agentv_stages.lines import LineReader
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.inputs import DecodeInputs, ReadLines
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.facts import FactsObserver
+from agentv_stages.figures.result import Observer
+from agentv_stages.figures.stats import Stats
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Chunk
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers import all_providers
-from agentv_stages.result import Observer
-from agentv_stages.stats import Stats
-from agentv_stages.totals import Totals
 from support.conformance import (
     Make,
     Subject,

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from agentv_stages import consolidate
-from agentv_stages import message as message_module
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.event import AnyEvent, Retract, SlashCommand
-from agentv_stages.message import Message, PairedCall
-from agentv_stages.pair import Pair
-from agentv_stages.payload import join_strings
+from agentv_stages.chain import consolidate
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.chain.pair import Pair
+from agentv_stages.model import message as message_module
+from agentv_stages.model.event import AnyEvent, Retract, SlashCommand
+from agentv_stages.model.message import Message, PairedCall
+from agentv_stages.model.payload import join_strings
 from agentv_stages.sinks.transcript import Identity, TranscriptRows
 from support.events import at, batch, call, end, result, text, thought, usage, user
 

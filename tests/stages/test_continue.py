@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import (
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.figures.result import Result
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -17,10 +19,8 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.normalize import Normalize
 from agentv_stages.providers import get_provider, package_of
 from agentv_stages.providers.continue_ import PROVIDER
-from agentv_stages.result import Result
 from agentv_stream.summary import summarize
 from support.decoding import (
     FIXTURES,

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.chain.decode import Decode
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     AnyEvent,
     Notification,
     Reasoning,
@@ -16,10 +17,9 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.copilot import PROVIDER
 from agentv_stages.providers.copilot.catalogue import KNOWN
-from agentv_stages.totals import Totals
 from support.decoding import (
     FIXTURES,
     asked_calls,

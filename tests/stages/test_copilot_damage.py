@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.decode import Decode
-from agentv_stages.event import AnyEvent, AssistantText, Reasoning, ToolCall, UserText
-from agentv_stages.provider import DecodeContext, Provider
+from agentv_stages.chain.decode import Decode
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AnyEvent, AssistantText, Reasoning, ToolCall, UserText
+from agentv_stages.model.provider import DecodeContext, Provider
 from agentv_stages.providers.acp import PROVIDER as ACP
 from agentv_stages.providers.copilot import PROVIDER as COPILOT
 from agentv_stages.providers.cursor import PROVIDER as CURSOR

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agentv_stages.event import Notification, SessionEnd, SessionInfo, UserText
+from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, UserText
 from agentv_stages.providers.copilot import PROVIDER
 from support.decoding import calls, check_laws, decoded, dialect, events_of, lines, results, texts, usages
 

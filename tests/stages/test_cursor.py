@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -15,9 +16,8 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.cursor import PROVIDER
-from agentv_stages.totals import Totals
 from support.decoding import (
     FIXTURES,
     best,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.fault import Fault, Part
+from agentv_stages.model.fault import Fault, Part
 from agentv_stages.sinks.dead_letters import MOST_INLINE, render, stands_in_line
 
 

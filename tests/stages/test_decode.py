@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Chunk, Record
-from agentv_stages.decode import Decode
-from agentv_stages.event import AnyEvent, AssistantText, Source, ToolCall, ToolResult
-from agentv_stages.lines import LineReader
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.model.batch import Batch, Chunk, Record
+from agentv_stages.model.event import AnyEvent, AssistantText, Source, ToolCall, ToolResult
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
 from agentv_stages.sinks.dead_letters import render
 from support.decoding import dialect

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stages.batch import Batch, Chunk, Record
-from agentv_stages.detect import MOST_GIANT, MOST_RECORDS, Detector, UnknownFormat, describe, objects, rank
-from agentv_stages.fault import Fault
-from agentv_stages.lines import LineReader
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.model.batch import Batch, Chunk, Record
+from agentv_stages.model.fault import Fault
 from agentv_stages.providers import all_providers, get_provider
+from agentv_stages.session.detect import MOST_GIANT, MOST_RECORDS, Detector, UnknownFormat, describe, objects, rank
 from support.conformance import detected
 from support.decoding import FIXTURES, corpus, read, records
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec import Raw
 
-from agentv_stages.event import SUFFIXES, AssistantText, Event, Source, ToolCall, ToolResult, UserText
-from agentv_stages.message import Message
+from agentv_stages.model.event import SUFFIXES, AssistantText, Event, Source, ToolCall, ToolResult, UserText
+from agentv_stages.model.message import Message
 from agentv_stream.summary import SessionReader
 from support.consuming import SESSION, STREAM
 

@@ -7,7 +7,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 import pytest
 from msgspec import Raw
 
-from agentv_stages.event import AnyEvent, AssistantText
+from agentv_stages.model.event import AnyEvent, AssistantText
 from agentv_stages.sinks.event_lines import EventLines, Tips, session_uuid, stream_json
 from support.events import at, call, end, result, text, thought, user
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from msgspec import json
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AnyEvent, SessionInfo, Status, Summary
-from agentv_stages.facts import Facts, FactsObserver, Opening
+from agentv_stages.figures.facts import Facts, FactsObserver, Opening
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AnyEvent, SessionInfo, Status, Summary
 from support.events import at, batch, call, end, text, thought, user
 
 

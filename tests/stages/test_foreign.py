@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.detect import Detector, UnknownFormat
-from agentv_stages.event import ToolCall
-from agentv_stages.foreign import OURS, foreign_agent
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.foreign import OURS, foreign_agent
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import ToolCall
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers import all_providers, get_provider
+from agentv_stages.session.detect import Detector, UnknownFormat
 from support.decoding import lines, records
 
 AMP: dict[str, Any] = {"v": 8, "id": "T-1f", "created": 1787392800000, "messages": []}

@@ -2,9 +2,9 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -18,10 +18,10 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.turns import Turns
 from agentv_stages.providers.gemini import PROVIDER
 from agentv_stages.providers.gemini.state import KEEP
-from agentv_stages.turns import Turns
 from support.decoding import (
     asked_calls,
     best,

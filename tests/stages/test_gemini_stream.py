@@ -4,13 +4,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.decode import Decode
-from agentv_stages.detect import rank
-from agentv_stages.event import AssistantText, Notification, SessionEnd, SessionInfo, ToolCall, UserText
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.decode import Decode
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AssistantText, Notification, SessionEnd, SessionInfo, ToolCall, UserText
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.gemini import PROVIDER
-from agentv_stages.totals import Totals
+from agentv_stages.session.detect import rank
 from support.decoding import (
     asked_calls,
     best,

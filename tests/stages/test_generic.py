@@ -3,10 +3,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AnyEvent,
     AssistantText,
@@ -20,13 +23,10 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.stage import Chain
 from agentv_stages.providers.generic import PROVIDER
 from agentv_stages.sinks.transcript import Identity, TranscriptRows
-from agentv_stages.stage import Chain
-from agentv_stages.totals import Totals
 from agentv_stages.trajectory.trace_events import render
 from support.decoding import (
     best,

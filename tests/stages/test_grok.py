@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.event import (
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.result import Observer, Result
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     MAIN,
     AnyEvent,
     AssistantText,
@@ -19,12 +22,9 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.message import Message
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
+from agentv_stages.model.message import Message
 from agentv_stages.providers import all_providers
 from agentv_stages.providers.grok import PROVIDER
-from agentv_stages.result import Observer, Result
 from agentv_stages.sinks.transcript import Identity, TranscriptRows
 from support.decoding import (
     best,

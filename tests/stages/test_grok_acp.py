@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import (
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     MAIN,
     AnyEvent,
     AssistantText,
@@ -18,7 +19,6 @@ from agentv_stages.event import (
 )
 from agentv_stages.providers import all_providers
 from agentv_stages.providers.grok import PROVIDER
-from agentv_stages.result import Observer
 from support.decoding import (
     best,
     calls,

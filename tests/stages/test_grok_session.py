@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import COPIED
+from agentv_stages.model.event import (
     MAIN,
     AnyEvent,
     AssistantText,
@@ -17,15 +18,14 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import COPIED
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.grok import PROVIDER
 from agentv_stages.providers.grok.companions import companions
 from agentv_stream import summarize
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import find_roots
-from agentv_stream.folder import LocalFolder
+from agentv_stream.sources.folder import LocalFolder
 from support.decoding import (
     best,
     calls,

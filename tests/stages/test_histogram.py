@@ -5,7 +5,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stages.histogram import Histogram
+from agentv_stages.figures.histogram import Histogram
 
 DURATIONS = st.lists(st.integers(0, 10**9), min_size=1, max_size=60)
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.decode import Decode
-from agentv_stages.inputs import DecodeInputs, ReadLines
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.inputs import DecodeInputs, ReadLines
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers import get_provider
 from support.consuming import SESSION
 

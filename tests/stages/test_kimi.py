@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.foreign import foreign_agent
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.result import Observer, Result
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -20,15 +24,11 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import foreign_agent
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.kimi import PROVIDER
 from agentv_stages.providers.kimi.companions import companions
 from agentv_stages.providers.kimi.notices import QUIET
-from agentv_stages.result import Observer, Result
-from agentv_stream.folder import LocalFolder
+from agentv_stream.sources.folder import LocalFolder
 from support.decoding import (
     FIXTURES,
     best,

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from agentv_stages.event import Source
-from agentv_stages.patch import read_patch
+from agentv_stages.model.event import Source
+from agentv_stages.model.patch import read_patch
 from agentv_stages.providers.acp.naming import part_of_answer
 from agentv_stages.providers.claude.blocks import slash_command
 from agentv_stages.providers.gemini.names import tool_name

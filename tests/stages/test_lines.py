@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentv_stages.batch import Chunk
-from agentv_stages.lines import LineReader
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.model.batch import Chunk
 
 Row = tuple[bytes, int, int]
 

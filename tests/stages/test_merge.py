@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import MonkeyPatch
 
-from agentv_stages import merge
-from agentv_stages.event import SessionInfo
-from agentv_stages.fault import Fault
-from agentv_stages.figures import ToolSums
-from agentv_stages.histogram import Histogram
-from agentv_stages.merge import By, Figures, Sequence, Summary, TokenSums, figures_of, summary_of
-from agentv_stages.pair import Pair
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures import merge
+from agentv_stages.figures.counters import ToolSums
+from agentv_stages.figures.histogram import Histogram
+from agentv_stages.figures.merge import By, Figures, Sequence, Summary, TokenSums, figures_of, summary_of
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.event import SessionInfo
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.tokens import Tokens
 from agentv_stages.providers import get_provider
-from agentv_stages.result import Observer
-from agentv_stages.tokens import Tokens
 from agentv_stages.trajectory.json_values import is_object
 from support.events import at, batch, call, end, result, usage
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import AnyEvent, Reasoning, SessionEnd, SessionInfo, ToolCall, ToolResult, UserText
-from agentv_stages.foreign import foreign_agent
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.foreign import foreign_agent
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, Reasoning, SessionEnd, SessionInfo, ToolCall, ToolResult, UserText
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.mini_swe_agent import PROVIDER
 from agentv_stages.providers.mini_swe_agent.commands import FENCES, TAGS, commands_in
 from support.decoding import (

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Source, ToolCall, UserText
-from agentv_stages.normalize import Normalize
-from agentv_stages.payload import to_raw
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Source, ToolCall, UserText
+from agentv_stages.model.payload import to_raw
 from agentv_stages.providers import NAMES
 from support.tool_tables import TABLES
 

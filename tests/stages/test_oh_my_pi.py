@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, Notification, SessionEnd, SessionInfo, ToolCall, UserText
-from agentv_stages.normalize import Normalize
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, Notification, SessionEnd, SessionInfo, ToolCall, UserText
 from agentv_stages.providers.oh_my_pi import PROVIDER
 from agentv_stages.providers.oh_my_pi.companions import companion_files, companions
 from agentv_stages.providers.pi import PROVIDER as PI
-from agentv_stream.folder import LocalFolder
+from agentv_stream.sources.folder import LocalFolder
 from support.conformance import detected
 from support.decoding import (
     FIXTURES,

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.event import AnyEvent, AssistantText, Notification, SessionEnd, SessionInfo
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.model.event import AnyEvent, AssistantText, Notification, SessionEnd, SessionInfo
 from agentv_stages.providers.openclaw import PROVIDER
 from agentv_stages.providers.pi import PROVIDER as PI
 from support.conformance import detected

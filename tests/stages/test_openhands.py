@@ -6,9 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AnyEvent,
     Notification,
     Reasoning,
@@ -18,10 +20,8 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
-from agentv_stages.normalize import Normalize
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.openhands import PROVIDER
-from agentv_stages.totals import Totals
 from support.conformance import detected
 from support.decoding import (
     FIXTURES,

@@ -7,9 +7,11 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agentv_stages import pair
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain import pair
+from agentv_stages.chain.pair import Pair
+from agentv_stages.chain.repeated_events import MOST_KNOWN
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Reasoning,
@@ -20,10 +22,8 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.fault import Fault
-from agentv_stages.pair import Pair
-from agentv_stages.payload import to_raw
-from agentv_stages.repeated_events import MOST_KNOWN
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.payload import to_raw
 from support.events import at, batch, call, result, text
 
 

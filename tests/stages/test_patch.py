@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.patch import Patch, changes_of, read_patch
+from agentv_stages.model.patch import Patch, changes_of, read_patch
 
 CODEX = """*** Begin Patch
 *** Add File: new.py

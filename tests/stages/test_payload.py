@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from agentv_stages.payload import (
+from agentv_stages.model.payload import (
     add_key,
     decode_json,
     inner_json,

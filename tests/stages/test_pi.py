@@ -4,9 +4,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -17,7 +17,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.pi import PROVIDER
 from support.decoding import (
     FIXTURES,

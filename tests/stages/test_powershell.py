@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentv_stages.event import Kind
+from agentv_stages.model.event import Kind
 from agentv_stages.shell import classify_shell, run_commands
 
 POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'  # as `codex exec --json` prints it

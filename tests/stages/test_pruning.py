@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import Struct, field
 
-from agentv_stages.pruning import prune
+from agentv_stages.chain.pruning import prune
 
 
 class Inner(Struct):

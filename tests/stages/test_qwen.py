@@ -4,10 +4,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.detect import rank
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -19,11 +18,12 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.qwen import PROVIDER
 from agentv_stages.providers.qwen.companions import companions
 from agentv_stages.providers.qwen.state import KEEP
-from agentv_stream.folder import LocalFolder
+from agentv_stages.session.detect import rank
+from agentv_stream.sources.folder import LocalFolder
 from agentv_stream.summary import SessionReader, read_file
 from support.decoding import (
     asked_calls,

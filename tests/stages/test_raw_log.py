@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentv_stages.batch import Batch, Chunk, Record
-from agentv_stages.lines import LineReader
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.model.batch import Batch, Chunk, Record
 from agentv_stages.sinks.raw_log import render
 
 

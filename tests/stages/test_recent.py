@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentv_stages.recent import Recent, remember
+from agentv_stages.model.recent import Recent, remember
 
 
 def test_what_was_put_lately_is_remembered_and_the_size_is_bounded() -> None:

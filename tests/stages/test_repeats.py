@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.decode import Decode
-from agentv_stages.event import Retract, SessionEnd
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.result import Observer, Result
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Retract, SessionEnd
+from agentv_stages.model.repeats import MOST, Repeats, check
 from agentv_stages.providers import get_provider
-from agentv_stages.repeats import MOST, Repeats, check
-from agentv_stages.result import Observer, Result
 from support.decoding import check_laws, dialect, lines
 
 Log = list[dict[str, Any]]

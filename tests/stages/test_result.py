@@ -5,13 +5,13 @@ import json
 import msgspec
 import pytest
 
-from agentv_stages import result as results
-from agentv_stages.batch import Batch
-from agentv_stages.event import SessionInfo, Summary
-from agentv_stages.fault import Fault, Part
+from agentv_stages.figures import result as results
+from agentv_stages.figures.result import Observer, Result, settled
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import SessionInfo, Summary
+from agentv_stages.model.fault import Fault, Part
+from agentv_stages.model.slices import SIZE
 from agentv_stages.providers import get_provider
-from agentv_stages.result import Observer, Result, settled
-from agentv_stages.slices import SIZE
 from support.events import at, call, end, text
 
 

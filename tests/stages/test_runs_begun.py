@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.decode import Decode
-from agentv_stages.facts import FactsObserver
+from agentv_stages.chain.decode import Decode
+from agentv_stages.figures.facts import FactsObserver
+from agentv_stages.model.batch import Batch, Record
 from agentv_stages.providers import get_provider
 
 INIT = {"type": "system", "subtype": "init", "session_id": "a", "model": "m", "cwd": "/repo"}

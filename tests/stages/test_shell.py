@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentv_stages.event import Kind
+from agentv_stages.model.event import Kind
 from agentv_stages.shell import classify_shell, run_commands, runs_program, split_shell, words
 from agentv_stages.shell.reader import MAX_COMMANDS, Reader
 

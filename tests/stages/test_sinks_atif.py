@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from agentv_stages.message import Message, PairedCall, Role
-from agentv_stages.payload import to_raw
-from agentv_stages.result import Evidence, Outputs, Result, SessionFacts
+from agentv_stages.figures.result import Evidence, Outputs, Result, SessionFacts
+from agentv_stages.model.message import Message, PairedCall, Role
+from agentv_stages.model.payload import to_raw
 from agentv_stages.sinks.atif import Trajectory
 from support.atif_rules import check_rules
 from support.events import at, call, result, usage

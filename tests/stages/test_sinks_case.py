@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from agentv_stages.message import Message, PairedCall, Role
-from agentv_stages.payload import to_raw
+from agentv_stages.model.message import Message, PairedCall, Role
+from agentv_stages.model.payload import to_raw
+from agentv_stages.model.tokens import Tokens
 from agentv_stages.sinks.case import CaseLine
 from agentv_stages.sinks.transcript import Identity
-from agentv_stages.tokens import Tokens
 from support.events import at, call, result
 
 IDENTITY = Identity("case", "claude", "claude", "s-1", "claude-stream", model="m", started_ms=0)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stages.pair import Pair
-from agentv_stages.stage import Chain, Flushed, Stateful
+from agentv_stages.chain.pair import Pair
+from agentv_stages.model.stage import Chain, Flushed, Stateful
 
 
 class Held:

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages import stats as module
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, Outcome
-from agentv_stages.figures import Statistics
-from agentv_stages.pair import Pair
-from agentv_stages.stats import Stats
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures import stats as module
+from agentv_stages.figures.counters import Statistics
+from agentv_stages.figures.stats import Stats
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, Outcome
 from support.events import batch, call, result, text, user
 
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from agentv_stages.event import AnyEvent, Notification, Retract, SessionInfo, SlashCommand
+from agentv_stages.model.event import AnyEvent, Notification, Retract, SessionInfo, SlashCommand
 from agentv_stages.sinks.summary_log import SummaryLog
 from support.events import at, batch, call, end, result, text, usage, user
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stages.times import epoch_ms, from_epoch, iso, parse_iso, whole_ms
+from agentv_stages.model.times import epoch_ms, from_epoch, iso, parse_iso, whole_ms
 
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999
 

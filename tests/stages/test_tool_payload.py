@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from agentv_stages.event import Source, ToolCall
-from agentv_stages.normalize import Normalize
-from agentv_stages.payload import to_raw
-from agentv_stages.tool_payload import (
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.model.event import Source, ToolCall
+from agentv_stages.model.payload import to_raw
+from agentv_stages.model.tool_payload import (
     AnyPayload,
     Execute,
     FileEdit,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agentv_stages.event import Kind
+from agentv_stages.model.event import Kind
+from agentv_stages.model.tools import CANONICAL, ToolTable, guess_kind, row, split_mcp
 from agentv_stages.providers import NAMES
-from agentv_stages.tools import CANONICAL, ToolTable, guess_kind, row, split_mcp
 from support.tool_tables import TABLES
 
 GUESSES: list[tuple[str, Kind]] = [

@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.decode import Decode
-from agentv_stages.detect import Detector, UnknownFormat
-from agentv_stages.event import AnyEvent, SessionEnd
-from agentv_stages.fault import Fault
-from agentv_stages.lines import LineReader
-from agentv_stages.provider import DecodeContext
-from agentv_stages.torn_document import whole_part
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.chain.torn_document import whole_part
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.event import AnyEvent, SessionEnd
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.session.detect import Detector, UnknownFormat
 from support.decoding import FIXTURES, texts
 
 OPENCODE = (FIXTURES / "opencode" / "export-ses_1.json").read_bytes()

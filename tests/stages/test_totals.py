@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from agentv_stages import call_sums
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo, TokenUsage
-from agentv_stages.tokens import Tokens, tokens_json
-from agentv_stages.totals import MOST_PROCESSES, Totals, TotalsState
+from agentv_stages.figures import call_sums
+from agentv_stages.figures.totals import MOST_PROCESSES, Totals, TotalsState
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, SessionEnd, SessionInfo, TokenUsage
+from agentv_stages.model.tokens import Tokens, tokens_json
 from support.events import at, batch, end, text, usage
 
 

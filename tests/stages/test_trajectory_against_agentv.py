@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import AnyEvent, SessionEnd, TokenUsage
+from agentv_stages.model.event import AnyEvent, SessionEnd, TokenUsage
 from support.trajectories import Trace, evaluator_of, judge
 
 CASES = 3_000

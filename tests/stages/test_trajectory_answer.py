@@ -5,7 +5,7 @@ import warnings
 import pytest
 from msgspec import Raw
 
-from agentv_stages.event import AssistantText
+from agentv_stages.model.event import AssistantText
 from agentv_stages.trajectory import ConfigError, build
 from agentv_stages.trajectory.answer import LONGEST, MOST_PIECES, Answer
 from support.events import at

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import AnyEvent, SessionEnd, ToolCall, ToolResult
+from agentv_stages.model.event import AnyEvent, SessionEnd, ToolCall, ToolResult
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Proof, evidence_of
 from support.trajectories import Trace, evaluator_of, judge, score, trace_of
 

@@ -6,10 +6,10 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo, Source, TokenUsage
-from agentv_stages.stats import Stats
-from agentv_stages.totals import Totals
+from agentv_stages.figures.stats import Stats
+from agentv_stages.figures.totals import Totals
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, SessionEnd, SessionInfo, Source, TokenUsage
 from support.trajectories import Trace, evaluator_of, judge, score, standing
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import AnyEvent
+from agentv_stages.model.event import AnyEvent
 from agentv_stages.trajectory import Case, CaseResult, ConfigError, Context, Evaluator, Skipped, build
 from support.trajectories import Trace, trace_of
 

@@ -7,8 +7,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import MAIN, AnyEvent, Source, TokenUsage
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import MAIN, AnyEvent, Source, TokenUsage
 from agentv_stages.trajectory import Case, Evaluator
 from support.specs import configs, traces
 from support.trajectories import Trace, evaluator_of

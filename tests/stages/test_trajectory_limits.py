@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import AnyEvent, SessionInfo, ToolCall
-from agentv_stages.normalize import Normalize
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.model.event import AnyEvent, SessionInfo, ToolCall
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import ConfigError
 from support.trajectories import Trace, evaluator_of, score, trace_of

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import Raw, json
 
-from agentv_stages.event import AnyEvent, Reasoning
+from agentv_stages.model.event import AnyEvent, Reasoning
 from agentv_stages.trajectory import ConfigError
 from support.trajectories import Trace, evaluator_of, judge, score, trace_of
 

@@ -8,9 +8,9 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agentv_stages.message import Message, PairedCall
+from agentv_stages.model.message import Message, PairedCall
+from agentv_stages.model.tokens import Tokens
 from agentv_stages.sinks.transcript import GAP, LONGEST_REASON, Identity, TranscriptRows, patch, totals_members
-from agentv_stages.tokens import Tokens
 from support.events import at, call, result
 
 IDENTITY = Identity("case", "claude", "claude", "s", "claude-stream", model="m", started_ms=0)

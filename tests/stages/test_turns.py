@@ -2,8 +2,8 @@
 
 from msgspec import json
 
-from agentv_stages.event import AssistantText, Reasoning, ToolCall
-from agentv_stages.turns import Turns, TurnState
+from agentv_stages.model.event import AssistantText, Reasoning, ToolCall
+from agentv_stages.model.turns import Turns, TurnState
 from support.events import at, call
 from support.events import text as any_text
 

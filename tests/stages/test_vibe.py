@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Notification,
@@ -18,9 +20,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext, Dialect
+from agentv_stages.model.provider import DecodeContext, Dialect
 from agentv_stages.providers import all_providers
 from agentv_stages.providers.vibe import PROVIDER
 from support.decoding import (

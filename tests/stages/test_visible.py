@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentv_stages.visible import _NARROW, columns, counted, escaped, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
+from agentv_stages.model.visible import _NARROW, columns, counted, escaped, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
 
 
 def test_controls_are_shown_and_not_sent() -> None:

@@ -1,8 +1,8 @@
 from typing import Any
 
-from agentv_stages.batch import Batch
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.decode import Decode
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AssistantText,
     Notification,
     Reasoning,
@@ -11,7 +11,7 @@ from agentv_stages.event import (
     SlashCommand,
     UserText,
 )
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.vscode import PROVIDER
 from support.decoding import (
     best,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from agentv_stages.event import AnyEvent, Notification, Retract, SessionEnd, SessionInfo
+from agentv_stages.model.event import AnyEvent, Notification, Retract, SessionEnd, SessionInfo
 from agentv_stages.providers.vscode import session as session_module
 from agentv_stages.providers.vscode.lenient import read_request
 from agentv_stages.providers.vscode.mutate import mutate

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.event import ToolResult
+from agentv_stages.model.event import ToolResult
 from agentv_stages.providers.vscode import PROVIDER
 from support.decoding import document, events_of, results
 from support.vscode_chats import DOCUMENT, asks, only, request, rounds, session, tool

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
 from support.decoding import dialect, lines, pushed
 

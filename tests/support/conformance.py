@@ -13,13 +13,13 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.detect import Detector
-from agentv_stages.event import AnyEvent
-from agentv_stages.lines import LineReader
-from agentv_stages.provider import Dialect, Provider
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.event import AnyEvent
+from agentv_stages.model.provider import Dialect, Provider
+from agentv_stages.model.stage import Stage, Stateful
+from agentv_stages.session.detect import Detector
 from agentv_stages.sinks.event_lines import event_id, session_uuid
-from agentv_stages.stage import Stage, Stateful
 
 AnyStage = Stage[Any, Any]
 Make = Callable[[], AnyStage]

@@ -11,10 +11,10 @@ from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.running import Running
 from agentv_stream.following.tail import tail
+from agentv_stream.live.session import StreamSession
 from agentv_stream.opencode.source import StoreSource
-from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
-from agentv_stream.source import ByteSource, FileSource
+from agentv_stream.sources.source import ByteSource, FileSource
 from support.consuming import rows_of
 
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AnyEvent, AssistantText, Reasoning, TokenUsage, ToolCall, ToolResult
-from agentv_stages.provider import DecodeContext, Dialect, Head, Provider
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AnyEvent, AssistantText, Reasoning, TokenUsage, ToolCall, ToolResult
+from agentv_stages.model.provider import DecodeContext, Dialect, Head, Provider
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 _decode = msgspec.json.Decoder().decode

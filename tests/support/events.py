@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Outcome,
@@ -18,7 +18,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import to_raw
+from agentv_stages.model.payload import to_raw
 
 
 def at(row: int, time_ms: int | None = None, stream: str = "main") -> Source:

@@ -11,7 +11,7 @@ import msgspec
 
 from agentv_stream.discovery.discover import Session
 from agentv_stream.following.follow import Follower
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from support.consumed_and_followed import consume_into, difference, transcripts
 from support.consuming import rows_of
 from support.following import Desk, catch_up

@@ -17,10 +17,14 @@ from typing import Any, cast
 import anyio
 import msgspec
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.decode import Decode
-from agentv_stages.event import (
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.result import Observer, Result
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.event import (
     AnyEvent,
     AssistantText,
     Reasoning,
@@ -32,19 +36,15 @@ from agentv_stages.event import (
     UserText,
     call_key,
 )
-from agentv_stages.fault import Fault
-from agentv_stages.lines import LineReader
-from agentv_stages.message import Message
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext
-from agentv_stages.result import Observer, Result
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.message import Message
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
 from agentv_stream import import_sessions, summarize
 from agentv_stream.errors import EmptyInput, NotALog
-from agentv_stream.session import StreamSession
+from agentv_stream.live.session import StreamSession
 from agentv_stream.settings import Settings
-from agentv_stream.source import FileSource
+from agentv_stream.sources.source import FileSource
 from support.mutating import ID, MARK, Log, Records, read_back
 from support.schemas import fits
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from msgspec.structs import replace
 
-from agentv_stages.provider import Dialect, Provider
+from agentv_stages.model.provider import Dialect, Provider
 from agentv_stages.providers import all_providers
 from agentv_stream.opencode.rows import read_session
 from agentv_stream.summary import SessionReader

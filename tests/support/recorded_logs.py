@@ -13,15 +13,15 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.decode import Decode
-from agentv_stages.event import AnyEvent, ToolCall
-from agentv_stages.fault import Fault
-from agentv_stages.lines import LineReader
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext, Dialect, Provider
-from agentv_stages.result import Observer
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.event import AnyEvent, ToolCall
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.provider import DecodeContext, Dialect, Provider
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import SessionReader
 from support.decoding import corpus, read

@@ -6,7 +6,7 @@ from typing import Any, Protocol, cast
 
 from jsonschema import Draft202012Validator
 
-from agentv_stream.schemas import schema
+from agentv_stream.documentation.schemas import schema
 
 
 class Validator(Protocol):

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from agentv_stages.batch import Batch
-from agentv_stages.consolidate import Consolidate
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.model.batch import Batch
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.transcript_sink import TranscriptSink

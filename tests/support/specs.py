@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agentv_stages.event import AnyEvent, SessionEnd, TokenUsage, ToolCall
+from agentv_stages.model.event import AnyEvent, SessionEnd, TokenUsage, ToolCall
 from support.trajectories import Trace
 
 TOOLS = ("Read", "Edit", "Bash", "Skill", "a")

@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
+from agentv_stages.model.tools import ToolTable
 from agentv_stages.providers import NAMES, package_of
-from agentv_stages.tools import ToolTable
 
 
 def _table(name: str) -> ToolTable:

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from agentv_stages.event import MAIN, AnyEvent, AssistantText, Kind, Outcome, Source, ToolCall, ToolResult
-from agentv_stages.tools import CANONICAL, guess_kind
+from agentv_stages.model.event import MAIN, AnyEvent, AssistantText, Kind, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.model.tools import CANONICAL, guess_kind
 from agentv_stages.trajectory import Context, Evaluator, Result, build
 
 

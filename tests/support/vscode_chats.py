@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.event import AnyEvent, AssistantText, Reasoning, ToolCall
+from agentv_stages.model.event import AnyEvent, AssistantText, Reasoning, ToolCall
 from agentv_stages.providers.vscode import PROVIDER
 from support.decoding import calls, dialect, document, events_of, results
 

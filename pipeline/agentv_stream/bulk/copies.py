@@ -10,17 +10,17 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from agentv_stages.provider import Folder
+from agentv_stages.model.provider import Folder
 from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.discovery.header import read_header
 from agentv_stream.errors import SourceError
-from agentv_stream.files import content_size, first_unpacked
-from agentv_stream.folder import companions_of
 from agentv_stream.outputs.forms import told_twice
-from agentv_stream.packed_folder import unpacked_name
+from agentv_stream.sources.files import content_size, first_unpacked
+from agentv_stream.sources.folder import companions_of
+from agentv_stream.sources.packed_folder import unpacked_name
 
 HEAD, LONGER_HEAD = 1024, 16 * 1024  # bytes; the second is held in memory for each file of a large group
 FEW = 8

@@ -7,7 +7,7 @@ from itertools import chain
 from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
-from agentv_stages.merge import Summary
+from agentv_stages.figures.merge import Summary
 from agentv_stream.bulk.engine import Crew
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.plan import make_tasks, one_by_one

@@ -21,8 +21,8 @@ from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, told
 from agentv_stream.discovery.places import expanded
 from agentv_stream.errors import SourceError
-from agentv_stream.files import first_unpacked, is_file, is_folder, is_store_folder, is_there
-from agentv_stream.packed_folder import unpacked_name
+from agentv_stream.sources.files import first_unpacked, is_file, is_folder, is_store_folder, is_there
+from agentv_stream.sources.packed_folder import unpacked_name
 
 if TYPE_CHECKING:
     from agentv_stream.opencode.store import StoredSession

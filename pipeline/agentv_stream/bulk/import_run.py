@@ -20,7 +20,7 @@ from agentv_stream.bulk.state import Entry, State, unchanged
 from agentv_stream.bulk.unit import Unit, Work
 from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SourceError
-from agentv_stream.files import is_gone
+from agentv_stream.sources.files import is_gone
 
 
 class ImportRun:

@@ -15,16 +15,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from agentv_stages.merge import Summary
-from agentv_stages.provider import plain_context
+from agentv_stages.figures.merge import Summary
+from agentv_stages.model.provider import plain_context
 from agentv_stages.providers import NAMES, get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work
 from agentv_stream.discovery.places import own_folder
-from agentv_stream.folder import may_be_companions, parts_of
 from agentv_stream.outputs.naming import prepare_folder
 from agentv_stream.release import running_version
+from agentv_stream.sources.folder import may_be_companions, parts_of
 
 FILE = "figures.db"
 AT_REST_NS = 2_000_000_000

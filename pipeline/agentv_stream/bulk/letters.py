@@ -6,7 +6,7 @@ reading are removed when this one is complete, and stay if it is abandoned.
 
 from collections.abc import Iterable
 
-from agentv_stages.fault import Fault
+from agentv_stages.model.fault import Fault
 from agentv_stages.sinks import dead_letters
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.gathered import Gathered

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from agentv_stream.bulk import object_store
 from agentv_stream.errors import SourceError
-from agentv_stream.files import first_unpacked, is_file
-from agentv_stream.folder import LocalFolder
+from agentv_stream.sources.files import first_unpacked, is_file
+from agentv_stream.sources.folder import LocalFolder
 
 MOST_ENTRIES = 200_000
 MOST_HEAD = 64 * 1024

@@ -17,8 +17,8 @@ from urllib.parse import unquote, urlsplit
 from agentv_stream.bulk import leaving
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from agentv_stream.extras import extra
-from agentv_stream.files import is_file, unpacked
 from agentv_stream.outputs.naming import prepare_folder
+from agentv_stream.sources.files import is_file, unpacked
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from agentv_stages.merge import Summary
+from agentv_stages.figures.merge import Summary
 from agentv_stream.bulk.find import Trouble
 from agentv_stream.bulk.unit import Done, Unit, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SourceError, UsageError

@@ -4,15 +4,15 @@ import glob
 import tempfile
 from pathlib import Path
 
-from agentv_stages.payload import told_path
+from agentv_stages.model.payload import told_path
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.discovery.header import dialect_of
+from agentv_stream.discovery.own_files import is_of_a_run
 from agentv_stream.errors import SinkError, UsageError
-from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
 from agentv_stream.outputs.publish import own_descriptor
-from agentv_stream.own_files import is_of_a_run
+from agentv_stream.sources.files import is_file, is_folder, is_there
 
 _FOLDERS = {"transcripts": TRANSCRIPT, "trajectories": TRAJECTORY}
 """Outputs that are a folder with a file per session -> the suffix of these files."""

@@ -5,8 +5,8 @@ import warnings
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from agentv_stages.merge import By, Summary
-from agentv_stages.visible import visible
+from agentv_stages.figures.merge import By, Summary
+from agentv_stages.model.visible import visible
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.extras import extra
 from agentv_stream.outputs.publish import publish_now

@@ -20,7 +20,7 @@ from agentv_stream.bulk.relay_runner import Legs, run
 from agentv_stream.bulk.unit import Report, Task, Unit, Work
 from agentv_stream.bulk.worker import read_report
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.files import CHUNK_BYTES, compression, unpacked
+from agentv_stream.sources.files import CHUNK_BYTES, compression, unpacked
 from agentv_stream.summary import SessionReader
 
 RANGE_BYTES = 16 * 1024 * 1024

@@ -16,17 +16,17 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.decode import Decode
-from agentv_stages.lines import LinePosition, LineReader
-from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.lines import LinePosition, LineReader
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.provider import DecodeContext, Dialect, Provider
 from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.leaving import obey_parent, remove_temporary
 from agentv_stream.bulk.unit import Done, Task, Work
 from agentv_stream.bulk.worker import Session, Worker
 from agentv_stream.errors import SourceError
-from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.sources.files import CHUNK_BYTES
 from agentv_stream.summary import SessionReader, without_collector
 
 WARM_BYTES = 256 * 1024  # read before a range, for a decoder's state between records

@@ -7,11 +7,11 @@ sizes. What a log does not say is null.
 from collections.abc import Iterator
 from typing import Any
 
-from agentv_stages.event import FAILED_OUTCOMES, MAIN, Outcome
-from agentv_stages.fault import Fault
-from agentv_stages.message import Message
-from agentv_stages.payload import decode_json
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
+from agentv_stages.model.event import FAILED_OUTCOMES, MAIN, Outcome
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.message import Message
+from agentv_stages.model.payload import decode_json
 
 MOST_ERROR = 500
 

@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from agentv_stages.merge import DIMENSIONS, By
-from agentv_stages.payload import told_path
-from agentv_stages.result import Result
+from agentv_stages.figures.merge import DIMENSIONS, By
+from agentv_stages.figures.result import Result
+from agentv_stages.model.payload import told_path
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
 from agentv_stream.bulk.engine import Crew, open_engine

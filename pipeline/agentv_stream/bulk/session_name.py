@@ -7,7 +7,7 @@ whichever worker reads them and when.
 from functools import cached_property
 from typing import Any
 
-from agentv_stages.result import Observer
+from agentv_stages.figures.result import Observer
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.outputs.naming import FINISHED_PATIENCE, safe_part, stem
 

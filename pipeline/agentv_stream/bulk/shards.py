@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentv_stages.merge import UNKNOWN
+from agentv_stages.figures.merge import UNKNOWN
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.manifest import DataFile, Manifest
 from agentv_stream.bulk.state import Entry

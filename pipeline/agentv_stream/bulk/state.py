@@ -14,15 +14,15 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from agentv_stages.provider import Folder
+from agentv_stages.model.provider import Folder
 from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Finished, Unit, Work, told
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError, SinkError
-from agentv_stream.folder import parts_of
 from agentv_stream.outputs.locks import Taken, take_lock
 from agentv_stream.outputs.naming import prepare_folder
+from agentv_stream.sources.folder import parts_of
 
 FORMAT = "agentv_stream.import_state.v1"
 Begun = Literal["first", "anew", "on"]  # no earlier run; it does not count; it is continued

@@ -1,7 +1,7 @@
 """One session as an ATIF document, written by a bulk worker: it appears at once, under a unique name."""
 
-from agentv_stages.batch import Batch
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
+from agentv_stages.model.batch import Batch
 from agentv_stages.sinks.atif import Trajectory
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.session_name import SessionName

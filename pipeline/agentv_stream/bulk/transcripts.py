@@ -1,8 +1,8 @@
 """One session's transcript and dead letters, written by a bulk worker: they appear at once; rows are as `consume`'s."""
 
-from agentv_stages.batch import Batch
-from agentv_stages.message import Message
-from agentv_stages.result import Observer
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.message import Message
 from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.gathered import Gathered

@@ -7,8 +7,8 @@ import os
 
 from msgspec import Raw, Struct
 
-from agentv_stages.merge import By, Summary
-from agentv_stages.payload import NULL
+from agentv_stages.figures.merge import By, Summary
+from agentv_stages.model.payload import NULL
 
 
 def told(place: str) -> tuple[str, bytes | None]:

@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET, Raw
 
-from agentv_stages.batch import Batch
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.merge import day_of, summary_of
-from agentv_stages.payload import NULL, told_path
-from agentv_stages.result import Observer, Result
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.figures.merge import day_of, summary_of
+from agentv_stages.figures.result import Observer, Result
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.payload import NULL, told_path
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import ListedFolder
@@ -27,8 +27,8 @@ from agentv_stream.bulk.trajectories import TrajectoryFile
 from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
-from agentv_stream.folder import may_be_companions, parts_of
 from agentv_stream.outputs.naming import safe_part
+from agentv_stream.sources.folder import may_be_companions, parts_of
 from agentv_stream.summary import SessionReader, without_collector
 
 TAIL_BYTES = 4096

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Status
-from agentv_stages.payload import indented_json, told_json
-from agentv_stages.provider import Folder, Provider
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Status
+from agentv_stages.model.payload import indented_json, told_json
+from agentv_stages.model.provider import Folder, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
 from agentv_stream.checks.run_end import RunEnd, run_end, silent_end, told_case
@@ -26,10 +26,10 @@ from agentv_stream.errors import (
     SourceError,
     UsageError,
 )
-from agentv_stream.files import is_file, is_folder, is_gone
-from agentv_stream.folder import companions_of
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.outputs.naming import RAW_LOG, safe_part
+from agentv_stream.sources.files import is_file, is_folder, is_gone
+from agentv_stream.sources.folder import companions_of
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"
@@ -135,7 +135,7 @@ def check_source(
 
     A problem with the source is put into `error`; a wrong spec raises SpecError.
     """
-    from agentv_stream.files import check_readable, read_pieces
+    from agentv_stream.sources.files import check_readable, read_pieces
 
     check = SourceCheck(str(path))
     end = silent_end(path) if path.suffix == ".json" else run_end(path)

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from agentv_stages.model.visible import counted, visible
 from agentv_stages.trajectory import Assertion, CaseResult, Decision, Evidence, Result
-from agentv_stages.visible import counted, visible
 from agentv_stream.checks.check import SourceCheck, summary_of
 
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

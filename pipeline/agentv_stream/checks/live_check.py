@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from agentv_stages.provider import Provider
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
+from agentv_stages.model.provider import Provider
+from agentv_stages.model.visible import visible
 from agentv_stages.trajectory import Case, Decision
-from agentv_stages.visible import visible
 from agentv_stream.checks.check import Checker, cases_for, target_warnings, verdicts_json
 from agentv_stream.checks.check_text import case_lines, decided
 from agentv_stream.checks.spec import SpecCase, load_spec

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from agentv_stages.event import Status
-from agentv_stages.result import Evidence, Outputs
-from agentv_stream.files import is_file
+from agentv_stages.figures.result import Evidence, Outputs
+from agentv_stages.model.event import Status
 from agentv_stream.outputs.forms import stem_in, stems_of_run
 from agentv_stream.outputs.naming import TRANSCRIPT
+from agentv_stream.sources.files import is_file
 
 
 class _Ran(Struct):

@@ -19,7 +19,7 @@ from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP, snake
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_jsonl, read_yaml
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import UsageError
-from agentv_stream.files import is_file, is_folder
+from agentv_stream.sources.files import is_file, is_folder
 
 CASE_LISTS = ("tests", "evalcases", "eval_cases", "cases")
 FILE = "file://"

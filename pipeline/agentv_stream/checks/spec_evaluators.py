@@ -16,7 +16,7 @@ from agentv_stages.trajectory.evaluator import Terms
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_names import TYPES, keys_of, snake, type_name
 from agentv_stream.checks.yaml_lines import At, Document, Errors, read_yaml
-from agentv_stream.files import is_file
+from agentv_stream.sources.files import is_file
 
 MAX_INCLUDES = 3
 LISTS = ("assertions", "assert", "evaluators")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from agentv_stages.tools import CANONICAL
+from agentv_stages.model.tools import CANONICAL
 from agentv_stages.trajectory import Context
 from agentv_stages.trajectory.call_form import FORM, SHELL_TOOLS
 from agentv_stages.trajectory.json_values import is_list, is_object

@@ -15,10 +15,10 @@ from agentv_stages.trajectory.config import MOST
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.agent_kinds import AGENT_KINDS, MODEL, OTHER_KINDS, PROMPT, SETTINGS, AgentKind
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
-from agentv_stream.files import absolute, is_file
 from agentv_stream.nearest import nearly
 from agentv_stream.release import release, running_version
 from agentv_stream.settings import StreamLog, stream_log
+from agentv_stream.sources.files import absolute, is_file
 
 REMOVED_IN = "0.2.0"
 """The first release that refuses the old names."""

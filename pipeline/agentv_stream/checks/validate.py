@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentv_stages.payload import indented_json
+from agentv_stages.model.payload import indented_json
+from agentv_stages.model.visible import counted
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stages.visible import counted
 from agentv_stream.checks.spec import load_spec
 from agentv_stream.checks.targets import load_targets
 from agentv_stream.checks.yaml_lines import MOST_ERRORS, SpecError, read_yaml

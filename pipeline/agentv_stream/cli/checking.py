@@ -15,9 +15,9 @@ from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
 from agentv_stream.discovery.discover import RememberingFolder
+from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import AgentvStreamError, NotALog, worst
 from agentv_stream.outputs.publish import means_stdout, publish_now
-from agentv_stream.own_files import check_own_files
 
 
 def check_sources(

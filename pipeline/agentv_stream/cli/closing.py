@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 
-from agentv_stages.result import Result
-from agentv_stages.tokens import output_text
-from agentv_stages.visible import columns, visible
+from agentv_stages.figures.result import Result
+from agentv_stages.model.tokens import output_text
+from agentv_stages.model.visible import columns, visible
 from agentv_stream.errors import SinkError
 
 MOST_TOOLS = 4

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from agentv_stages.result import Result, settled
+from agentv_stages.figures.result import Result, settled
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.telling import check_one_user, say
+from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_RUN,
@@ -25,15 +26,14 @@ from agentv_stream.errors import (
     UsageError,
     worst,
 )
-from agentv_stream.live_line import LiveLine, is_wanted
+from agentv_stream.live.live_line import LiveLine, is_wanted
+from agentv_stream.live.session import StreamSession
+from agentv_stream.live.signals import heeded
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
 from agentv_stream.outputs.publish import means_stdout, publish_now
-from agentv_stream.own_files import check_own_files
-from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
-from agentv_stream.signals import heeded
-from agentv_stream.source import ByteSource, FileSource, standard_input
+from agentv_stream.sources.source import ByteSource, FileSource, standard_input
 
 if TYPE_CHECKING:
     from agentv_stream.checks.live_check import LiveCheck

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.payload import told_path
-from agentv_stages.times import iso
-from agentv_stages.visible import padded, visible
+from agentv_stages.model.payload import told_path
+from agentv_stages.model.times import iso
+from agentv_stages.model.visible import padded, visible
 from agentv_stream.errors import UsageError
 from agentv_stream.following.cursor_database import FILE, CursorError, state_folder
 from agentv_stream.following.cursors import CursorStore, SessionRow

@@ -17,7 +17,7 @@ Places = Annotated[
 @app.command("list", cls=PlainCommand)
 def list_faults(places: Places = None, json: JsonLines = False) -> None:
     """One line per fault: reason, position, details."""
-    from agentv_stream.dead_letter_files import fault_lines
+    from agentv_stream.discovery.dead_letter_files import fault_lines
 
     print_made(lambda: fault_lines(places, json))
 
@@ -25,7 +25,7 @@ def list_faults(places: Places = None, json: JsonLines = False) -> None:
 @app.command(cls=PlainCommand)
 def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER, as `faults list` says.")]) -> None:
     """The bytes of one fault, made visible."""
-    from agentv_stream.dead_letter_files import fault_bytes
+    from agentv_stream.discovery.dead_letter_files import fault_bytes
 
     print_made(lambda: [fault_bytes(place)])
 
@@ -33,6 +33,6 @@ def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER
 @app.command(cls=PlainCommand, short_help="Decode the records again; what can be used is printed.")
 def retry(places: Places = None) -> None:
     """Decode the records again, with this version: events that come out go to standard output as JSON lines."""
-    from agentv_stream.dead_letter_files import retry_faults
+    from agentv_stream.discovery.dead_letter_files import retry_faults
 
     print_made(lambda: retry_faults(places, say))

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentv_stages.merge import DIMENSIONS, ESTIMATE, By, Figures, Summary
-from agentv_stages.visible import visible
+from agentv_stages.figures.merge import DIMENSIONS, ESTIMATE, By, Figures, Summary
+from agentv_stages.model.visible import visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import summarize_groups
 from agentv_stream.cli.fitting import print_fitting
@@ -22,8 +22,8 @@ from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import say, to_stdout
+from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import AgentvStreamError, UsageError
-from agentv_stream.own_files import check_own_files
 from agentv_stream.settings import from_process
 
 SCHEMA = "agentv_stream.stats.v1"

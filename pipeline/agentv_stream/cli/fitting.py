@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Sequence
 from typing import TextIO
 
-from agentv_stages.visible import columns, padded
-from agentv_stream.terminal import takes_escapes
+from agentv_stages.model.visible import columns, padded
+from agentv_stream.live.terminal import takes_escapes
 
 _PIPED = 160  # columns where there is no terminal
 _LEAST = 8  # width of the first column

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agentv_stages.merge import Figures
-from agentv_stages.payload import indented_json
-from agentv_stages.visible import counted, visible
+from agentv_stages.figures.merge import Figures
+from agentv_stages.model.payload import indented_json
+from agentv_stages.model.visible import counted, visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import import_sessions
 from agentv_stream.cli.fitting import print_fitting
@@ -17,9 +17,9 @@ from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import print_bytes, say, to_stdout
+from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
 from agentv_stream.outputs.publish import publish_now
-from agentv_stream.own_files import check_own_files
 from agentv_stream.settings import from_process
 
 SCHEMA = "agentv_stream.import_report.v1"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from agentv_stages.visible import counted, padded, visible
+from agentv_stages.model.visible import counted, padded, visible
 from agentv_stream.cli.roots import roots_there
 from agentv_stream.cli.telling import say
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
-from agentv_stream.files import is_there
+from agentv_stream.sources.files import is_there
 from agentv_stream.units import age_text
 
 WIDE = 110  # terminal width from which projects and models get wider columns

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from agentv_stages.payload import indented_json
+from agentv_stages.model.payload import indented_json
 from agentv_stages.providers import all_providers
 from agentv_stream.cli.telling import say
+from agentv_stream.documentation.provider_table import dialect_rows, text_table
 from agentv_stream.errors import UsageError
 from agentv_stream.named_provider import named_provider
-from agentv_stream.provider_table import dialect_rows, text_table
 
 
 def providers(

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agentv_stream.cli.telling import print_bytes, say
+from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
 from agentv_stream.outputs.publish import publish_now
-from agentv_stream.own_files import check_own_files
 from agentv_stream.reports.report import compare, report_json
 from agentv_stream.reports.report_runs import is_result
 

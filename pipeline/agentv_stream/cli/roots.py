@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentv_stages.payload import told_path
+from agentv_stages.model.payload import told_path
 from agentv_stream.discovery.places import Root, find_roots
 from agentv_stream.errors import SourceError
-from agentv_stream.files import is_file, is_gone
 from agentv_stream.settings import from_process
+from agentv_stream.sources.files import is_file, is_gone
 
 
 def told_roots(options: Sequence[str], provider: str | None, configured: Sequence[str] | None = None) -> list[Root]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.visible import visible
+from agentv_stages.model.visible import visible
 
 READABLE = 12  # minimum width of a long value in a table
 

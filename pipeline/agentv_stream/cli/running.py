@@ -8,17 +8,17 @@ from typing import Any
 
 import anyio
 
-from agentv_stages.detect import UnknownFormat
-from agentv_stages.payload import told_json
-from agentv_stages.visible import visible
+from agentv_stages.model.payload import told_json
+from agentv_stages.model.visible import visible
+from agentv_stages.session.detect import UnknownFormat
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.telling import print_bytes, say
+from agentv_stream.documentation.provider_table import stream_command
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError, worst
-from agentv_stream.live_line import is_wanted
-from agentv_stream.provider_table import stream_command
+from agentv_stream.live.live_line import is_wanted
 from agentv_stream.running.attempts import check_attempt, claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
 from agentv_stream.running.run import RunReport, run_agent

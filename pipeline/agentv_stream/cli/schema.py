@@ -14,11 +14,11 @@ def schema(
     """Print the versioned JSON Schema of an output, or the list of outputs."""
     import shutil
 
-    from agentv_stages.payload import indented_json
-    from agentv_stages.visible import visible
+    from agentv_stages.model.payload import indented_json
+    from agentv_stages.model.visible import visible
     from agentv_stream.cli.telling import say
-    from agentv_stream.schemas import SHAPES, VERSIONS, about
-    from agentv_stream.schemas import schema as make
+    from agentv_stream.documentation.schemas import SHAPES, VERSIONS, about
+    from agentv_stream.documentation.schemas import schema as make
 
     if name is None:
         width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None

@@ -6,7 +6,7 @@ import select
 import sys
 from contextlib import suppress
 
-from agentv_stages.visible import escaped
+from agentv_stages.model.visible import escaped
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SinkError
 

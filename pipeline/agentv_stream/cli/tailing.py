@@ -23,7 +23,6 @@ from agentv_stream.discovery.discover import (
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import Root, find_roots, is_database
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
-from agentv_stream.files import absolute, is_folder, is_there
 from agentv_stream.following.cursor_database import state_folder
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.folder_lock import HeldFolders
@@ -37,6 +36,7 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.outputs.naming import DEFAULT_ROOT
 from agentv_stream.settings import Settings, from_process, stream_log
+from agentv_stream.sources.files import absolute, is_folder, is_there
 from agentv_stream.units import seconds_of
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
-from agentv_stages.visible import visible
+from agentv_stages.model.visible import visible
 from agentv_stream.errors import AgentvStreamError, SinkError, UsageError
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from agentv_stages.payload import indented_json
-from agentv_stages.provider import Provider
+from agentv_stages.model.payload import indented_json
+from agentv_stages.model.provider import Provider
+from agentv_stages.model.tools import CANONICAL, GUESSES, MCP, McpForm, ToolRow
 from agentv_stages.providers import all_providers
-from agentv_stages.tools import CANONICAL, GUESSES, MCP, McpForm, ToolRow
-from agentv_stream.adapter import create_adapter
+from agentv_stream.api.adapter import create_adapter
 from agentv_stream.cli.telling import say
 from agentv_stream.errors import UsageError
 

@@ -16,7 +16,7 @@ def validate(
     """Check specs and targets files; exit 2 with file, line and the nearest known name of all that is wrong."""
     import sys
 
-    from agentv_stages.visible import visible
+    from agentv_stages.model.visible import visible
     from agentv_stream.checks.validate import file_json, report_json, said, validate_file
     from agentv_stream.checks.yaml_lines import MOST_ERRORS, SpecError
     from agentv_stream.cli.telling import say

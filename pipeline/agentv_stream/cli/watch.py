@@ -39,9 +39,9 @@ def watch(
     from agentv_stream.discovery.places import is_database
     from agentv_stream.errors import AgentvStreamError, SourceError, UsageError
     from agentv_stream.extras import extra
-    from agentv_stream.files import absolute, is_file, is_gone
     from agentv_stream.following.follow_plan import Plan
     from agentv_stream.opencode.store import STORE_SIGN
+    from agentv_stream.sources.files import absolute, is_file, is_gone
 
     try:
         if once and not json:

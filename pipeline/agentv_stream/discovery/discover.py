@@ -11,18 +11,18 @@ from pathlib import Path, PureWindowsPath
 
 from msgspec.structs import replace
 
-from agentv_stages.event import MAIN
-from agentv_stages.payload import told_path
+from agentv_stages.model.event import MAIN
+from agentv_stages.model.payload import told_path
+from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stages.providers import get_provider
 from agentv_stages.providers.kilo.detect import is_kilo
-from agentv_stages.times import iso, nearest_date_ms
 from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, header_json, read_header
 from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.files import content_size, is_folder
-from agentv_stream.folder import LocalFolder, companions_of
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_sessions
+from agentv_stream.sources.files import content_size, is_folder
+from agentv_stream.sources.folder import LocalFolder, companions_of
 
 HEAD = 4096
 MOST_COMPARED = 16

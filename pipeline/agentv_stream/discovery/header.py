@@ -13,18 +13,18 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.decode import Decode
-from agentv_stages.detect import Detector, UnknownFormat
-from agentv_stages.event import MAIN, SessionInfo, Summary, UserText
-from agentv_stages.facts import DESCRIPTIONS
-from agentv_stages.lines import LineReader
-from agentv_stages.payload import told_path
-from agentv_stages.provider import Provider
-from agentv_stages.times import iso
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.lines import LineReader
+from agentv_stages.figures.facts import DESCRIPTIONS
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.event import MAIN, SessionInfo, Summary, UserText
+from agentv_stages.model.payload import told_path
+from agentv_stages.model.provider import Provider
+from agentv_stages.model.times import iso
+from agentv_stages.session.detect import Detector, UnknownFormat
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.files import is_gone, open_plain
-from agentv_stream.folder import context_of
+from agentv_stream.sources.files import is_gone, open_plain
+from agentv_stream.sources.folder import context_of
 
 MOST_BYTES = 512 * 1024
 MOST_DOCUMENT = 16 * 1024 * 1024

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from agentv_stages.provider import LogRoot, Provider
+from agentv_stages.model.provider import LogRoot, Provider
 from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.errors import UsageError
-from agentv_stream.files import absolute, is_store_folder
 from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.forms import told_twice
+from agentv_stream.sources.files import absolute, is_store_folder
 
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
 _REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")

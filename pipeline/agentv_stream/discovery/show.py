@@ -8,23 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from pathlib import Path
 
-from agentv_stages.call_summary import target_of
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.event import MAIN, ToolResult
-from agentv_stages.message import Message, PairedCall
-from agentv_stages.payload import text_of
-from agentv_stages.result import Result
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.figures.result import Result
+from agentv_stages.model.call_summary import target_of
+from agentv_stages.model.event import MAIN, ToolResult
+from agentv_stages.model.message import Message, PairedCall
+from agentv_stages.model.payload import text_of
+from agentv_stages.model.times import iso
+from agentv_stages.model.tokens import output_text
+from agentv_stages.model.visible import columns, fitting, visible
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
-from agentv_stages.times import iso
-from agentv_stages.tokens import output_text
-from agentv_stages.visible import columns, fitting, visible
 from agentv_stream.discovery.discover import cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.files import check_readable, is_folder, is_there, read_pieces, unpacked
 from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.outputs.naming import stand_in_id, stand_in_start
+from agentv_stream.sources.files import check_readable, is_folder, is_there, read_pieces, unpacked
 from agentv_stream.summary import SessionReader
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}

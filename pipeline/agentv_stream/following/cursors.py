@@ -15,8 +15,8 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-from agentv_stages.payload import told_path
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import told_path
+from agentv_stages.model.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
 from agentv_stream.following.claims import Claims
 from agentv_stream.following.cursor_database import CursorDatabase, CursorError, read_text, written_text

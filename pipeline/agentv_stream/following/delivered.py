@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent
-from agentv_stages.message import Message
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent
+from agentv_stages.model.message import Message
 from agentv_stages.sinks.event_lines import content_of
 from agentv_stream.following.cursors import HASH_BYTES
 

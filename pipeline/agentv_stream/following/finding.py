@@ -11,8 +11,6 @@ from agentv_stages.providers import get_provider
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found, logical_name
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.files import is_there
-from agentv_stream.folder import companions_of, may_be_companions
 from agentv_stream.following.ends import Ends
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
@@ -22,6 +20,8 @@ from agentv_stream.following.rotation import Rotation
 from agentv_stream.following.scan import Scan
 from agentv_stream.following.stored import MUTE_ALL, is_stored
 from agentv_stream.outputs.naming import TRANSCRIPT
+from agentv_stream.sources.files import is_there
+from agentv_stream.sources.folder import companions_of, may_be_companions
 
 MOST_BESIDE = 64  # files that may be the main file of a new one
 MOST_STRANGE = 4 * 1024 * 1024  # bytes of a document of unknown kind, which would be read as a whole at each change

@@ -8,7 +8,7 @@ it is dropped from memory and read again from its last commit when the cause may
 import time
 from collections.abc import Callable, Iterable
 
-from agentv_stages.batch import Batch
+from agentv_stages.model.batch import Batch
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding

@@ -11,19 +11,19 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch
-from agentv_stages.consolidate import Consolidate, ConsolidateState
-from agentv_stages.decode import Decode
-from agentv_stages.event import ToolResult, call_key
-from agentv_stages.facts import Facts
-from agentv_stages.figures import Statistics
-from agentv_stages.message import Message, PairedCall
-from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair, PairState
-from agentv_stages.payload import NULL
-from agentv_stages.provider import DecodeContext, Dialect, Provider
-from agentv_stages.result import Counters, Observer
-from agentv_stages.totals import TotalsState
+from agentv_stages.chain.consolidate import Consolidate, ConsolidateState
+from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair, PairState
+from agentv_stages.figures.counters import Statistics
+from agentv_stages.figures.facts import Facts
+from agentv_stages.figures.result import Counters, Observer
+from agentv_stages.figures.totals import TotalsState
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import ToolResult, call_key
+from agentv_stages.model.message import Message, PairedCall
+from agentv_stages.model.payload import NULL
+from agentv_stages.model.provider import DecodeContext, Dialect, Provider
 from agentv_stages.trajectory import Case, CaseState
 
 MakeCases: TypeAlias = Callable[[], list[Case]]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from agentv_stages.batch import Batch
-from agentv_stages.fault import Fault
-from agentv_stages.message import Message
-from agentv_stages.payload import told_path
-from agentv_stages.result import Observer, Outputs
+from agentv_stages.figures.result import Observer, Outputs
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.message import Message
+from agentv_stages.model.payload import told_path
 from agentv_stages.sinks import dead_letters, raw_log
 from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members, patch

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agentv_stages.provider import Provider
+from agentv_stages.model.provider import Provider
 from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Root, Signature, logical_name
 from agentv_stream.following.folder_lock import HeldFolders

@@ -16,14 +16,12 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent
-from agentv_stages.message import Message
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent
+from agentv_stages.model.message import Message
 from agentv_stream.discovery.places import expanded, find_roots, is_database
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.exception_groups import alone
-from agentv_stream.files import absolute, is_folder, is_there
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_chain import FollowChain
@@ -31,9 +29,11 @@ from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.running import Running
 from agentv_stream.following.tail import Wake, finish, rounds, watch
-from agentv_stream.handover import Handover
+from agentv_stream.live.exception_groups import alone
+from agentv_stream.live.handover import Handover
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN
+from agentv_stream.sources.files import absolute, is_folder, is_there
 
 Part = TypeVar("Part")
 

@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.detect import Detector, UnknownFormat
-from agentv_stages.event import MAIN
-from agentv_stages.payload import told_path
-from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN
+from agentv_stages.model.payload import told_path
+from agentv_stages.model.provider import DecodeContext, Dialect, Folder, Provider
+from agentv_stages.session.detect import Detector, UnknownFormat
 from agentv_stages.trajectory import Case
-from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.folder import LocalFolder, companions_of, context_of
 from agentv_stream.following.delivered import Delivered
 from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
@@ -27,7 +25,9 @@ from agentv_stream.following.inputs import Input, told_context
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.repeats import Repeated, Seen
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
-from agentv_stream.packed_folder import companion_files, unpacked_name
+from agentv_stream.sources.files import CHUNK_BYTES
+from agentv_stream.sources.folder import LocalFolder, companions_of, context_of
+from agentv_stream.sources.packed_folder import companion_files, unpacked_name
 
 
 @dataclass

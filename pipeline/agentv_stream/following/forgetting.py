@@ -9,7 +9,6 @@ the time is kept in memory.
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from agentv_stream.files import is_folder, is_gone
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.follow_plan import KEPT
@@ -17,6 +16,7 @@ from agentv_stream.following.register import Register
 from agentv_stream.following.stored import is_stored
 from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.outputs.naming import TRANSCRIPT
+from agentv_stream.sources.files import is_folder, is_gone
 
 LOOK_SECONDS = 3600.0  # between two checks, by the follower's clock
 

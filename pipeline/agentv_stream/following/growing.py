@@ -14,12 +14,12 @@ from typing import BinaryIO, Literal, TypeAlias
 
 from msgspec import Struct
 
-from agentv_stages.batch import Batch, Chunk
-from agentv_stages.lines import BOM, DEFAULT_CAP, LinePosition, LineReader
-from agentv_stages.payload import told_path
+from agentv_stages.chain.lines import BOM, DEFAULT_CAP, LinePosition, LineReader
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.payload import told_path
 from agentv_stream.discovery.header import damages, first_bytes
 from agentv_stream.discovery.places import Signature, signature_of
-from agentv_stream.files import CHUNK_BYTES, compression, open_plain
+from agentv_stream.sources.files import CHUNK_BYTES, compression, open_plain
 
 WINDOW = 4096
 Change: TypeAlias = Literal[

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 
-from agentv_stages.event import MAIN
-from agentv_stages.payload import told_path
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.event import MAIN
+from agentv_stages.model.payload import told_path
+from agentv_stages.model.provider import DecodeContext
 from agentv_stream.following.growing import GrowingFile
 from agentv_stream.following.repeats import Repeated
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentv_stream.errors import UsageError
-from agentv_stream.files import is_file
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_outputs import SUFFIXES
+from agentv_stream.sources.files import is_file
 from agentv_stream.units import bytes_of, is_duration, is_size, seconds_of
 
 

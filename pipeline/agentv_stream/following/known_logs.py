@@ -2,8 +2,8 @@
 
 from agentv_stream.discovery.header import first_bytes
 from agentv_stream.discovery.places import logical_name
-from agentv_stream.files import content_size
 from agentv_stream.following.register import Register
+from agentv_stream.sources.files import content_size
 
 HEAD = 256
 FEW = 64  # logs of one size that are compared one by one

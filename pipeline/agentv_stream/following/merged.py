@@ -10,9 +10,9 @@ from itertools import repeat
 
 from msgspec import Struct
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent
-from agentv_stages.result import Observer
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent
 from agentv_stages.sinks.event_lines import EventLines, Tips
 
 PATIENCE = 64

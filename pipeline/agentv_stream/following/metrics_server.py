@@ -19,10 +19,10 @@ import msgspec
 from anyio.abc import ByteStream, SocketAttribute, TaskStatus
 
 from agentv_stream.errors import AgentvStreamError, UsageError
-from agentv_stream.files import is_there
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Say
 from agentv_stream.following.running import Running
+from agentv_stream.sources.files import is_there
 
 PREFIX = "agentv_stream_"
 MOST_REQUEST = 8192

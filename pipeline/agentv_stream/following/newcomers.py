@@ -7,19 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from agentv_stages.provider import Folder
+from agentv_stages.model.provider import Folder
 from agentv_stages.providers import get_provider
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.folder import companions_of, may_be_companions
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.growing import GrowingFile, holds
 from agentv_stream.following.inputs import Input
 from agentv_stream.following.known_logs import plain_name
 from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import MOST_ALIKE, Rotation
-from agentv_stream.packed_folder import unpacked_name
+from agentv_stream.sources.folder import companions_of, may_be_companions
+from agentv_stream.sources.packed_folder import unpacked_name
 
 TAIL = 4096  # bytes at the end that distinguish logs with the same beginning
 

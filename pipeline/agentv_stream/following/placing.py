@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentv_stages.result import Observer
+from agentv_stages.figures.result import Observer
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.following.cursors import CursorStore

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from agentv_stages.batch import Batch, Record
+from agentv_stages.model.batch import Batch, Record
 from agentv_stream.following.cursors import HASH_BYTES
 from agentv_stream.following.growing import GrowingFile
 

@@ -6,13 +6,13 @@ How often a session is settled and committed depends on what that costs.
 from collections.abc import Callable
 
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.folder import LocalFolder
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
 from agentv_stream.following.saving import committable, save, saved
 from agentv_stream.outputs.naming import TRANSCRIPT
+from agentv_stream.sources.folder import LocalFolder
 
 SHARE = 50  # a commit or a settle that took 1 s is not repeated for this many seconds
 MOST_HOT = 128

@@ -8,15 +8,15 @@ so.
 from collections.abc import Callable
 from pathlib import Path
 
-from agentv_stages.payload import told_path
+from agentv_stages.model.payload import told_path
 from agentv_stream.discovery.header import first_bytes, read_header
 from agentv_stream.discovery.places import Found
-from agentv_stream.files import is_file
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing import Change, holds
 from agentv_stream.following.inputs import Input
 from agentv_stream.following.known_logs import KnownLogs, plain_name
 from agentv_stream.following.register import Register
+from agentv_stream.sources.files import is_file
 
 MOST_ALIKE = 64  # files of one name to compare with a new one
 FIRST_LINE = 1 << 20  # bytes; new contents that are shorter are not judged before their first line is whole

@@ -4,15 +4,15 @@ For logs that are read from their beginning at each change (a document, a sessio
 kept, only their files.
 """
 
-from agentv_stages.provider import Provider
+from agentv_stages.model.provider import Provider
 from agentv_stages.providers import get_provider
-from agentv_stream.folder import context_of
 from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing import GrowingFile
 from agentv_stream.following.inputs import Input
 from agentv_stream.following.repeats import Repeated
 from agentv_stream.following.stored import is_stored
+from agentv_stream.sources.folder import context_of
 
 
 def committable(session: Followed) -> bool:

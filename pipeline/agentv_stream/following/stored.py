@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 
-from agentv_stages.batch import Batch, Record
+from agentv_stages.model.batch import Batch, Record
 from agentv_stream.discovery.places import LAST_NS, Found, Root, Signature, stores
 from agentv_stream.errors import SourceError
 from agentv_stream.following.growing import Change, GrowingFile, Mark, OpenFiles

@@ -13,10 +13,10 @@ import anyio
 import anyio.to_thread
 
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.exception_groups import leaves
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Say
 from agentv_stream.following.running import Running
+from agentv_stream.live.exception_groups import leaves
 
 POLL_SECONDS = 0.2  # between checks of files that grew recently
 SCAN_SECONDS = 2.0  # minimum between checks of all files; longer if a scan takes long

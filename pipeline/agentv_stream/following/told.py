@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from agentv_stages.visible import escaped, visible
+from agentv_stages.model.visible import escaped, visible
 from agentv_stream.following.follow_plan import Say
 
 LOOK_SECONDS = 0.2  # between checks whether to stop, while nothing is taken

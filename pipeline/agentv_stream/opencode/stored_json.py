@@ -4,7 +4,7 @@ JavaScript counts text in UTF-16 units and may cut between surrogates; `JSON.str
 escape (`\\ud83d`), which other readers refuse. Source: the standard (ECMA-262, well-formed `JSON.stringify`).
 """
 
-from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.model.payload import decode_json, to_raw
 
 _HALVES = (b"\\ud", b"\\uD")
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from agentv_stages.batch import Batch
-from agentv_stages.message import Message
-from agentv_stages.result import Observer
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.message import Message
 from agentv_stages.sinks.case import CaseLine
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import CASE, temporary_name

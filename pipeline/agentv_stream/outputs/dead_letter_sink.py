@@ -7,8 +7,8 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from agentv_stages.batch import Batch
-from agentv_stages.fault import Fault
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.fault import Fault
 from agentv_stages.sinks import dead_letters
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import blob_folder, temporary_name

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from agentv_stream.outputs.naming import CASE, RAW_LOG, TRACE, TRAJECTORY, TRANSCRIPT
-from agentv_stream.packed_folder import PACKED, unpacked_name
+from agentv_stream.sources.packed_folder import PACKED, unpacked_name
 
 _ENDS = (TRANSCRIPT, TRAJECTORY, CASE, RAW_LOG, TRACE)
 _ANY = tuple(end + packed for end in _ENDS for packed in ("", *PACKED))

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from agentv_stages.payload import told_path
-from agentv_stages.result import Observer, Outputs
+from agentv_stages.figures.result import Observer, Outputs
+from agentv_stages.model.payload import told_path
 from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.files import is_there
 from agentv_stream.outputs.case_sink import CaseSink
 from agentv_stream.outputs.dead_letter_sink import DeadLetterSink, remove_letters
 from agentv_stream.outputs.naming import (
@@ -30,7 +29,8 @@ from agentv_stream.outputs.trajectory_sink import TrajectorySink
 from agentv_stream.outputs.transcript_sink import TranscriptSink
 from agentv_stream.outputs.transcript_stream import TranscriptStream, make_transcript, transcript_file
 from agentv_stream.settings import Settings
-from agentv_stream.source import ByteSource
+from agentv_stream.sources.files import is_there
+from agentv_stream.sources.source import ByteSource
 
 
 class LiveOutputs:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
-from agentv_stages.times import iso, nearest_date_ms
+from agentv_stages.model.times import iso, nearest_date_ms
 
 DEFAULT_ROOT = Path(".agentv")
 TRANSCRIPT, LETTERS, RESULT, CASE = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json", ".case.jsonl"

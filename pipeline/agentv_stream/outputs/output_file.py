@@ -9,10 +9,10 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from agentv_stream.async_file import AsyncFile, open_unbuffered
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import prepare_folder
 from agentv_stream.outputs.publish import private_opener, publish_now
+from agentv_stream.sources.async_file import AsyncFile, open_unbuffered
 
 _MOST_TRIES = 100
 

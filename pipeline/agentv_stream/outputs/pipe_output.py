@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from agentv_stages.visible import escaped
+from agentv_stages.model.visible import escaped
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.publish import own_descriptor
 

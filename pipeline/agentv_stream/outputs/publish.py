@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentv_stream.errors import SinkError
-from agentv_stream.files import is_folder
 from agentv_stream.outputs.naming import prepare_folder, temporary_name
+from agentv_stream.sources.files import is_folder
 
 PRIVATE = 0o600
 _MOST_LINKS = 40

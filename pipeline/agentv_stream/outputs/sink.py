@@ -9,7 +9,7 @@ from typing import Protocol
 
 from anyio.to_thread import run_sync
 
-from agentv_stages.batch import Batch
+from agentv_stages.model.batch import Batch
 from agentv_stream.outputs.output_file import OutputFile
 
 

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from tempfile import SpooledTemporaryFile, gettempdir
 
-from agentv_stages.message import Message
+from agentv_stages.model.message import Message
 from agentv_stream.errors import SinkError
 
 MEMORY_BYTES = 1024 * 1024

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from agentv_stream.files import is_file
+from agentv_stream.sources.files import is_file
 
 
 class _Head(msgspec.Struct):

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from agentv_stages.batch import Batch
-from agentv_stages.message import Message
-from agentv_stages.result import Observer
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.message import Message
 from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
 from agentv_stream.errors import SinkError
-from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.outputs.naming import FINISHED_PATIENCE, TRANSCRIPT, temporary_name
 from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.transcript_file import is_of_session
+from agentv_stream.sources.files import is_file, is_folder, is_there
 
 GATHER_BYTES = 512 * 1024
 LIVE_PATIENCE = 64

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agentv_stages.result import Observer
+from agentv_stages.figures.result import Observer
 from agentv_stages.sinks.transcript import TranscriptRows, closing_members
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.output_names import OutputNames

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.payload import indented_json
+from agentv_stages.model.payload import indented_json
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.files import is_file
 from agentv_stream.nearest import suggestion
 from agentv_stream.reports.report_runs import NO_RUN, Run, read_run, result_files
+from agentv_stream.sources.files import is_file
 
 SCHEMA = "agentv_stream.report.v1"
 RESAMPLES = 5_000

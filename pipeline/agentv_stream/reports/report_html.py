@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from html import escape as html_escape
 
-from agentv_stages.visible import visible
+from agentv_stages.model.visible import visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_rows import (
     ABOUT_DIFFERENCES,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agentv_stages.visible import counted, visible
+from agentv_stages.model.visible import counted, visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentv_stages.event import FAILED_OUTCOMES
-from agentv_stages.payload import decode_json
+from agentv_stages.model.event import FAILED_OUTCOMES
+from agentv_stages.model.payload import decode_json
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.errors import AgentvStreamError, SourceError
-from agentv_stream.files import is_file, is_folder, is_there
+from agentv_stream.sources.files import is_file, is_folder, is_there
 from agentv_stream.summary import summarize
 
 MOST_BYTES = 256 * 1024 * 1024

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from agentv_stages.visible import visible
+from agentv_stages.model.visible import visible
 from agentv_stream.reports.report import Comparison
 from agentv_stream.reports.report_rows import (
     ABOUT_DIFFERENCES,

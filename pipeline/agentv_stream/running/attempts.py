@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from agentv_stages.payload import decode_json, told_path
+from agentv_stages.model.payload import decode_json, told_path
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stream.errors import SinkError, UsageError
-from agentv_stream.files import is_folder
 from agentv_stream.outputs.naming import prepare_folder, safe_part
+from agentv_stream.sources.files import is_folder
 
 
 def stem_of(task: str, approach: str, attempt: int | str) -> str:

@@ -17,11 +17,11 @@ from typing import Literal, TypeAlias
 import anyio
 import anyio.abc
 
-from agentv_stages.batch import Chunk
+from agentv_stages.model.batch import Chunk
 from agentv_stream.errors import UsageError
-from agentv_stream.files import is_folder
 from agentv_stream.outputs.output_file import OutputFile
-from agentv_stream.source import DescriptorSource
+from agentv_stream.sources.files import is_folder
+from agentv_stream.sources.source import DescriptorSource
 
 Stopped: TypeAlias = Literal["timeout", "stall", "fail-fast", "signal", "closed"]
 

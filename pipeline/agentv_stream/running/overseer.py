@@ -6,11 +6,11 @@ import sys
 import anyio
 
 from agentv_stream.errors import UsageError
-from agentv_stream.live_line import LiveLine
+from agentv_stream.live.live_line import LiveLine
+from agentv_stream.live.session import StreamSession
+from agentv_stream.live.session_report import Report
 from agentv_stream.running.child import POLL_SECONDS, Child, Stopped
 from agentv_stream.running.options import RunOptions
-from agentv_stream.session import StreamSession
-from agentv_stream.session_report import Report
 
 LONGEST_DRAIN = 20  # times `linger`: how long output of unreachable processes is read after the agent has ended
 

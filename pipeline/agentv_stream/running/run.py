@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 
-from agentv_stages.payload import indented_json
+from agentv_stages.model.payload import indented_json
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.trace_events import TraceList
 from agentv_stream.checks.live_check import LiveCheck
@@ -29,7 +29,9 @@ from agentv_stream.errors import (
     SinkError,
     worst,
 )
-from agentv_stream.files import is_there
+from agentv_stream.live.session import StreamSession
+from agentv_stream.live.session_report import Report
+from agentv_stream.live.signals import heeded
 from agentv_stream.outputs.naming import RAW_LOG, TRACE, prepare_folder
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.sink import RenderSink, Sink
@@ -40,10 +42,8 @@ from agentv_stream.running.options import RunOptions
 from agentv_stream.running.overseer import Overseer
 from agentv_stream.running.prompt import prompt_of
 from agentv_stream.running.run_result import finish_result, run_value
-from agentv_stream.session import StreamSession
-from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
-from agentv_stream.signals import heeded
+from agentv_stream.sources.files import is_there
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from agentv_stages.payload import decode_json
-from agentv_stages.result import Evidence, Result
+from agentv_stages.figures.result import Evidence, Result
+from agentv_stages.model.payload import decode_json
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stream.checks.check import verdicts_json
 from agentv_stream.checks.live_check import LiveCheck

@@ -12,7 +12,7 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, RichLog, Static
 
-from agentv_stages.visible import counted, visible
+from agentv_stages.model.visible import counted, visible
 from agentv_stream.units import age_text, count_text
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.model import Look

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from agentv_stages.batch import Batch
+from agentv_stages.model.batch import Batch
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_chain import FollowChain
 from agentv_stream.following.follow_plan import Plan

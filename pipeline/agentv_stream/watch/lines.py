@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from agentv_stages.payload import told_json, told_path
-from agentv_stages.times import iso, nearest_date_ms
+from agentv_stages.model.payload import told_json, told_path
+from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.model import Look
 

@@ -4,12 +4,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentv_stages.batch import Batch
-from agentv_stages.call_summary import target_of
-from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult, call_key
-from agentv_stages.facts import status_of
-from agentv_stages.pair import MOST_OPEN
-from agentv_stages.recent import remember
+from agentv_stages.chain.pair import MOST_OPEN
+from agentv_stages.figures.facts import status_of
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.call_summary import target_of
+from agentv_stages.model.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult, call_key
+from agentv_stages.model.recent import remember
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.discovery.discover import project_of
 from agentv_stream.following.follow_chain import FollowChain

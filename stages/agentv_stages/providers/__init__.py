@@ -10,7 +10,7 @@ from functools import cache, partial
 from importlib import import_module
 from keyword import iskeyword
 
-from agentv_stages.provider import Dialect, Head, Provider
+from agentv_stages.model.provider import Dialect, Head, Provider
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),

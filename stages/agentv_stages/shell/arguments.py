@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from agentv_stages.event import Kind
+from agentv_stages.model.event import Kind
 from agentv_stages.shell.tables import NO_FILE, NO_FILES, PAIRS, VALUES
 
 ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Write"]

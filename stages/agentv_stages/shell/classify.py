@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from agentv_stages.event import Kind
+from agentv_stages.model.event import Kind
 from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, bundles, is_file
 from agentv_stages.shell.folders import folder_after, part_in, path_in
 from agentv_stages.shell.programs import judge_program

@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from agentv_stages.event import EMPTY_OBJECT, MAIN, TokenUsage, ToolCall, ToolResult
-from agentv_stages.message import Message, PairedCall
-from agentv_stages.payload import add_key
-from agentv_stages.result import Result
+from agentv_stages.figures.result import Result
+from agentv_stages.model.event import EMPTY_OBJECT, MAIN, TokenUsage, ToolCall, ToolResult
+from agentv_stages.model.message import Message, PairedCall
+from agentv_stages.model.payload import add_key
+from agentv_stages.model.times import iso
 from agentv_stages.sinks.atif_document import (
     VERSION,
     AtifAgent,
@@ -34,7 +35,6 @@ from agentv_stages.sinks.atif_document import (
 )
 from agentv_stages.sinks.plain_content import plain_content
 from agentv_stages.sinks.transcript import valid_utf8
-from agentv_stages.times import iso
 
 _MOST_OPEN = 100
 _MOST_PARENTS = 64  # calls by which one sub-agent is addressed

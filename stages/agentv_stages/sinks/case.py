@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.event import MAIN
-from agentv_stages.message import Message, PairedCall
+from agentv_stages.model.event import MAIN
+from agentv_stages.model.message import Message, PairedCall
+from agentv_stages.model.times import iso_bytes
+from agentv_stages.model.tokens import Tokens
 from agentv_stages.sinks.transcript import Identity, text_or_blocks, valid_utf8
-from agentv_stages.times import iso_bytes
-from agentv_stages.tokens import Tokens
 
 _encode = msgspec.json.Encoder().encode
 

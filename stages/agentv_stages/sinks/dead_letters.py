@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.fault import Fault
-from agentv_stages.payload import told_path
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.payload import told_path
 
 MOST_INLINE = 64 * 1024
 SCHEMA = "agentv_stream.dead_letter.v1"

@@ -10,10 +10,19 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 import msgspec
 from msgspec import Struct, convert, to_builtins
 
-from agentv_stages.event import FAILED_OUTCOMES, MAIN, PAYLOADS, SUFFIXES, AnyEvent, ToolCall, ToolResult, call_key
-from agentv_stages.pair import MOST_OPEN
-from agentv_stages.recent import remember
-from agentv_stages.times import iso
+from agentv_stages.chain.pair import MOST_OPEN
+from agentv_stages.model.event import (
+    FAILED_OUTCOMES,
+    MAIN,
+    PAYLOADS,
+    SUFFIXES,
+    AnyEvent,
+    ToolCall,
+    ToolResult,
+    call_key,
+)
+from agentv_stages.model.recent import remember
+from agentv_stages.model.times import iso
 
 SCHEMA = "agentv_stream.event.v1"
 _encode = msgspec.json.Encoder().encode

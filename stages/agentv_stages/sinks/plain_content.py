@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, text_of, to_raw
 
 _MEDIA = frozenset(("image", "input_image", "image_url", "audio", "document"))
 

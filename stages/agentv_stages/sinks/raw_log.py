@@ -8,9 +8,9 @@ import base64
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.batch import Batch
-from agentv_stages.payload import told_path
-from agentv_stages.times import iso_bytes
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.payload import told_path
+from agentv_stages.model.times import iso_bytes
 
 _check = msgspec.json.Decoder(Raw).decode
 _encode = msgspec.json.Encoder().encode

@@ -5,9 +5,9 @@ Text is consolidated: a message is written when it is complete. Control characte
 
 from msgspec import Struct
 
-from agentv_stages.batch import Batch
-from agentv_stages.call_summary import target_of
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.call_summary import target_of
+from agentv_stages.model.event import (
     MAIN,
     AnyEvent,
     AssistantText,
@@ -22,7 +22,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.visible import visible
+from agentv_stages.model.visible import visible
 
 WIDTH = 200
 

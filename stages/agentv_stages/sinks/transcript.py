@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.message import Message, PairedCall, call_names
-from agentv_stages.payload import EMPTY_STRING, NULL, join_array, to_raw, told_path
-from agentv_stages.result import Observer
-from agentv_stages.times import iso_bytes
-from agentv_stages.tokens import Tokens
+from agentv_stages.figures.result import Observer
+from agentv_stages.model.message import Message, PairedCall, call_names
+from agentv_stages.model.payload import EMPTY_STRING, NULL, join_array, to_raw, told_path
+from agentv_stages.model.times import iso_bytes
+from agentv_stages.model.tokens import Tokens
 
 SCHEMA = "agentv.transcript.v1"
 GAP = 1024

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agentv_stages.event import MAIN, AnyEvent, AssistantText
+from agentv_stages.model.event import MAIN, AnyEvent, AssistantText
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
 
 KINDS = (

@@ -10,12 +10,21 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import MAIN, AnyEvent, AssistantText, Reasoning, SessionEnd, SessionInfo, TokenUsage, ToolCall
-from agentv_stages.totals import Totals, TotalsState
+from agentv_stages.figures.totals import Totals, TotalsState
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
+    MAIN,
+    AnyEvent,
+    AssistantText,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    TokenUsage,
+    ToolCall,
+)
+from agentv_stages.model.turns import AnswersBeside, Turns, TurnState
 from agentv_stages.trajectory.calls import counts
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
-from agentv_stages.turns import AnswersBeside, Turns, TurnState
 
 EXPLORING_KINDS = frozenset(("read", "search"))
 EXPLORING_TOOLS = frozenset(("read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"))

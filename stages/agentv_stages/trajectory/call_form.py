@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.event import ToolCall
+from agentv_stages.model.event import ToolCall
 from agentv_stages.shell import classify_shell, path_in, split_shell
 from agentv_stages.trajectory.calls import arguments_of, named, string_member
 from agentv_stages.trajectory.json_values import is_object

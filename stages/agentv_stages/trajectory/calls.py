@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from agentv_stages.event import MAIN, AnyEvent, Kind, ToolCall
+from agentv_stages.model.event import MAIN, AnyEvent, Kind, ToolCall
 from agentv_stages.trajectory.arguments import MISSING, ArgsMatch, args_match
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.wildcards import glob

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, convert
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent
-from agentv_stages.stage import Flushed
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent
+from agentv_stages.model.stage import Flushed
 from agentv_stages.trajectory.evaluator import Evaluator, EvaluatorState, Terms
 from agentv_stages.trajectory.verdict import (
     EPSILON,

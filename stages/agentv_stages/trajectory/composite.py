@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agentv_stages.event import AnyEvent
+from agentv_stages.model.event import AnyEvent
 from agentv_stages.trajectory.case import Member, mean
 from agentv_stages.trajectory.evaluator import Evaluator, EvaluatorState
 from agentv_stages.trajectory.verdict import EPSILON, Bounds, Proof

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct, convert, to_builtins
 
-from agentv_stages.event import AnyEvent, ToolCall
-from agentv_stages.stage import Flushed
+from agentv_stages.model.event import AnyEvent, ToolCall
+from agentv_stages.model.stage import Flushed
 from agentv_stages.trajectory.verdict import (
     EPSILON,
     MAX_ASSERTIONS,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, json
 
-from agentv_stages.event import MAIN, AnyEvent, SessionInfo, ToolCall
+from agentv_stages.model.event import MAIN, AnyEvent, SessionInfo, ToolCall
 from agentv_stages.shell import classify_shell
 from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.call_form import CallForm

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from agentv_stages.event import AnyEvent, ToolCall
+from agentv_stages.model.event import AnyEvent, ToolCall
 from agentv_stages.trajectory.calls import counts, named
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, NO_TRACE, Bounds, Evidence, Proof, evidence_of
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from agentv_stages.event import AnyEvent, AssistantText, Reasoning, ToolCall, ToolResult
-from agentv_stages.recent import remember
+from agentv_stages.model.event import AnyEvent, AssistantText, Reasoning, ToolCall, ToolResult
+from agentv_stages.model.recent import remember
 from agentv_stages.trajectory.arguments import MISSING, contains, deep_equal, without
 from agentv_stages.trajectory.calls import arguments_of, counts
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of

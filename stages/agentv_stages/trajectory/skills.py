@@ -13,9 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
-from agentv_stages.payload import text_of
-from agentv_stages.recent import remember
+from agentv_stages.model.event import AnyEvent, ToolCall, ToolResult, call_key
+from agentv_stages.model.payload import text_of
+from agentv_stages.model.recent import remember
 from agentv_stages.trajectory.calls import arguments_of, counts, string_member
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of

@@ -8,10 +8,19 @@ from typing import Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType, json, to_builtins
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import MAIN, AnyEvent, AssistantText, Notification, Reasoning, ToolCall, ToolResult, UserText
-from agentv_stages.payload import decode_json
-from agentv_stages.times import iso
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
+    MAIN,
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.model.payload import decode_json
+from agentv_stages.model.times import iso
 
 _encode = json.Encoder().encode
 

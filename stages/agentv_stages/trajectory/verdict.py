@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.model.event import AnyEvent, ToolCall, ToolResult
 
 Standing: TypeAlias = Literal["satisfied", "violated", "open"]
 Verdict: TypeAlias = Literal["pass", "fail", "skipped"]

@@ -1,6 +1,6 @@
 """The Agent Client Protocol: recordings of its messages, whichever agent speaks."""
 
-from agentv_stages.provider import Dialect, Provider
+from agentv_stages.model.provider import Dialect, Provider
 from agentv_stages.providers.acp.detect import detect
 from agentv_stages.providers.acp.session import AcpDecoder
 from agentv_stages.providers.acp.tools import TABLE

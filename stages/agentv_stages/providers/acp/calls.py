@@ -4,15 +4,15 @@ from zlib import crc32
 
 from msgspec import Raw, structs
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import EMPTY_OBJECT, Source, ToolCall, ToolResult
-from agentv_stages.payload import ABSENT, NULL, json_in, text_of
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import EMPTY_OBJECT, Source, ToolCall, ToolResult
+from agentv_stages.model.payload import ABSENT, NULL, json_in, text_of
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import naming, results, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, answer_of, release, stream_of
 from agentv_stages.providers.acp.state import Answer, Call
 from agentv_stages.providers.kimi.results import agent_named
 from agentv_stages.providers.kimi.tools import TABLE as KIMI
-from agentv_stages.recent import remember
 
 MOST_OPEN = 10_000
 MOST_CLOSED = 1_000

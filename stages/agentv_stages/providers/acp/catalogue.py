@@ -2,7 +2,7 @@
 
 import re
 
-from agentv_stages.event import Level, Status
+from agentv_stages.model.event import Level, Status
 
 FAILURE_TEXT = re.compile(r"\AError: (?:\d{3} |Failed to get response )")
 INFO_TEXT = re.compile(r"\A(?:Info|Warning): (?:/|[A-Za-z]:\\).*\Z")  # sent while the call that wrote the file runs

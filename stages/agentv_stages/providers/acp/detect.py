@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 from agentv_stages.providers.acp.naming import agent_of
 
 _WRAPPERS = ("msg", "message", "payload", "data")

@@ -2,13 +2,13 @@
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import EMPTY_OBJECT, Notification, SessionEnd, Source
-from agentv_stages.payload import text_of
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import EMPTY_OBJECT, Notification, SessionEnd, Source
+from agentv_stages.model.payload import text_of
 from agentv_stages.providers.acp import calls, usage, wire
 from agentv_stages.providers.acp.catalogue import ENDS, FROM_CLIENT
 from agentv_stages.providers.acp.speech import Connection, release
-from agentv_stages.pruning import decode_member
 
 
 def end(at: Connection, result: wire.Result, raw: Raw, source: Source, again: bool, batch: Batch) -> None:

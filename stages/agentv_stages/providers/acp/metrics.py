@@ -6,7 +6,7 @@ Source: OpenHands CLI 1.16.0, `openhands acp`; input includes cached tokens, out
 import msgspec
 from msgspec import Struct, field
 
-from agentv_stages.event import Source, TokenUsage
+from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.providers.acp.state import AcpState
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from agentv_stages.event import Kind
-from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.model.event import Kind
+from agentv_stages.model.payload import decode_json, to_raw
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.kilo.tools import TABLE as OPENCODE
 

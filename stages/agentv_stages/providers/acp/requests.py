@@ -2,18 +2,18 @@
 
 import msgspec
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, Source, UserText
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import text_json, text_of
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, Source, UserText
+from agentv_stages.model.payload import text_json, text_of
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import Repeats
 from agentv_stages.providers.acp import calls, ends, terminals, updates, wire
 from agentv_stages.providers.acp.catalogue import FROM_AGENT, FROM_CLIENT, QUIET_METHODS
 from agentv_stages.providers.acp.naming import agent_of
 from agentv_stages.providers.acp.speech import Connection, release
 from agentv_stages.providers.acp.state import MOST, AcpState, Asked
 from agentv_stages.providers.acp.updates import facts
-from agentv_stages.recent import remember
-from agentv_stages.repeats import Repeats
 
 
 def called(at: Connection, line: wire.Line, data: bytes, record: Record, source: Source, batch: Batch) -> None:

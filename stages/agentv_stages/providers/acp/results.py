@@ -5,8 +5,8 @@ import re
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.event import Outcome
-from agentv_stages.payload import text_json, text_of, to_raw
+from agentv_stages.model.event import Outcome
+from agentv_stages.model.payload import text_json, text_of, to_raw
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.kimi.results import failure
 from agentv_stages.providers.opencode.parts import failure as failure_of_opencode

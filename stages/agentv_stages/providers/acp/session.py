@@ -6,12 +6,12 @@ message ends at a call's result or a new prompt.
 
 import msgspec
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Source
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Source
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.acp import calls, ends, metrics, requests, speech, updates, wire
 from agentv_stages.providers.acp.state import AcpState
-from agentv_stages.times import from_epoch
 
 UPDATE = b'"method":"session/update"'
 FIRST = b'{"jsonrpc":"2.0",' + UPDATE

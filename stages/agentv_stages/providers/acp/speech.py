@@ -7,14 +7,14 @@ from typing import Protocol
 
 from msgspec import Raw, structs
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AssistantText, Level, Notification, Reasoning, Source, UserText
-from agentv_stages.payload import EMPTY_STRING, text_json, text_of
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AssistantText, Level, Notification, Reasoning, Source, UserText
+from agentv_stages.model.payload import EMPTY_STRING, text_json, text_of
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import usage, wire
 from agentv_stages.providers.acp.catalogue import FAILURE_TEXT, INFO_TEXT, NOTES
 from agentv_stages.providers.acp.state import MOST, AcpState, Answer, Held
-from agentv_stages.pruning import decode_member
-from agentv_stages.recent import remember
 
 
 class Connection(Protocol):

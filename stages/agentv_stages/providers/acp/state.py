@@ -2,9 +2,9 @@
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.event import EMPTY_OBJECT, Outcome, Source
-from agentv_stages.payload import NULL
-from agentv_stages.repeats import Repeats
+from agentv_stages.model.event import EMPTY_OBJECT, Outcome, Source
+from agentv_stages.model.payload import NULL
+from agentv_stages.model.repeats import Repeats
 
 MOST = 10_000
 

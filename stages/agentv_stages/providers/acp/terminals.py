@@ -10,12 +10,12 @@ from binascii import Error
 
 from msgspec import Raw
 
-from agentv_stages.event import Outcome
-from agentv_stages.payload import text_of, to_raw
+from agentv_stages.model.event import Outcome
+from agentv_stages.model.payload import text_of, to_raw
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.acp.results import pieces_of
 from agentv_stages.providers.acp.state import AcpState, Call, Terminal
-from agentv_stages.recent import remember
 
 MOST = 1_000
 

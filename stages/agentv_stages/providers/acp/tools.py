@@ -3,6 +3,7 @@
 The protocol itself has only titles and kinds; the decoder gives the native name if the agent sends it, else the kind.
 """
 
+from agentv_stages.model.tools import McpForm, ToolRow, ToolTable, row, rows
 from agentv_stages.providers.claude.tools import TABLE as CLAUDE
 from agentv_stages.providers.copilot.tools import ROWS as COPILOT
 from agentv_stages.providers.gemini.tools import ROWS as GEMINI
@@ -11,7 +12,6 @@ from agentv_stages.providers.kimi.tools import ROWS as KIMI
 from agentv_stages.providers.openhands.tools import ROWS as OPENHANDS
 from agentv_stages.providers.qwen.tools import ROWS as QWEN
 from agentv_stages.providers.vibe.tools import ROWS as VIBE
-from agentv_stages.tools import McpForm, ToolRow, ToolTable, row, rows
 
 KIND = "ACP v1, ToolKind"
 

@@ -2,8 +2,8 @@
 
 from msgspec import Raw, ValidationError
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionInfo, Source
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionInfo, Source
 from agentv_stages.providers.acp import calls, speech, version2, wire
 from agentv_stages.providers.acp.catalogue import LEVELS, QUIET_UPDATES
 from agentv_stages.providers.acp.naming import PLAN_TOOLS, model_name

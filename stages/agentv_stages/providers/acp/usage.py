@@ -1,6 +1,6 @@
 """Tokens in ACP: each agent counts them differently; here they get the one meaning of docs/metrics.md."""
 
-from agentv_stages.event import Source, TokenUsage
+from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.acp.state import AcpState
 

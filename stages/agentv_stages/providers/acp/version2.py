@@ -6,12 +6,12 @@ session is idle, which gives the reason.
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, Source, UserText
-from agentv_stages.payload import text_of, to_raw
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionEnd, Source, UserText
+from agentv_stages.model.payload import text_of, to_raw
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import calls, ends, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, release, say
-from agentv_stages.recent import remember
 
 UPDATES = frozenset(
     ("agent_message", "agent_thought", "user_message", "state_update", "tool_call_content_chunk", "terminal_update",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import msgspec
 from msgspec import Raw, Struct, defstruct, field
 
-from agentv_stages.payload import ABSENT, NULL
+from agentv_stages.model.payload import ABSENT, NULL
 from agentv_stages.providers.acp.catalogue import QUIET_UPDATES
 
 NOTHING = (ABSENT, NULL)

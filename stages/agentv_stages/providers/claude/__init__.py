@@ -7,8 +7,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentv_stages.event import sidechain
-from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Head, LogRoot, Provider, RecordDecoder
+from agentv_stages.model.event import sidechain
+from agentv_stages.model.provider import (
+    Companion,
+    DecodeContext,
+    Dialect,
+    Folder,
+    Head,
+    LogRoot,
+    Provider,
+    RecordDecoder,
+)
 from agentv_stages.providers.claude import compaction, session, stream
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.tools import TABLE

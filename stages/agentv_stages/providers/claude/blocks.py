@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AnyEvent,
     AssistantText,
@@ -21,7 +21,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, NULL, text_json, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, NULL, text_json, text_of, to_raw
 from agentv_stages.providers.claude.refusals import failure
 from agentv_stages.providers.claude.wire import (
     ApiMessage,

@@ -5,13 +5,13 @@ Source: Claude Code up to at least 2.1.9x, which logged a compaction like a sub-
 
 from msgspec import Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Source
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Source
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL
 from agentv_stages.providers.claude.session import answer_usage
 from agentv_stages.providers.claude.wire import decode_session
-from agentv_stages.times import parse_iso
 
 STREAM = "sidechain:acompact-"
 

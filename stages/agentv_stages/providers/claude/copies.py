@@ -25,11 +25,11 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from agentv_stages.batch import Record
-from agentv_stages.payload import given, text_of
+from agentv_stages.model.batch import Record
+from agentv_stages.model.payload import given, text_of
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL
 from agentv_stages.providers.claude.wire import SessionHead, SessionLine, decode_head, decode_meta, decode_snapshot
-from agentv_stages.times import parse_iso
 
 _MESSAGES = frozenset(("user", "assistant", "attachment", "system", "progress"))
 _STAMPED_ANEW = re.compile(r"1\.|2\.0\.")

@@ -2,9 +2,9 @@
 
 import hashlib
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, Level, Notification, SessionEnd, SlashCommand, Source, Status, UserText
-from agentv_stages.payload import text_of
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN, Level, Notification, SessionEnd, SlashCommand, Source, Status, UserText
+from agentv_stages.model.payload import text_of
 from agentv_stages.providers.claude.blocks import slash_command
 from agentv_stages.providers.claude.catalogue import QUIET_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import MetaLine

@@ -7,14 +7,14 @@ one file.
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, SessionEnd, SessionInfo, Source, Status, TokenUsage
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AssistantText, SessionEnd, SessionInfo, Source, Status, TokenUsage
+from agentv_stages.model.repeats import checksum
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.claude.stream_notices import short, short_errors
 from agentv_stages.providers.claude.stream_state import StreamState
 from agentv_stages.providers.claude.usage import less, model_shares, more, session_usage, token_usage
 from agentv_stages.providers.claude.wire import ModelUsage, ResultLine, Usage
-from agentv_stages.repeats import checksum
-from agentv_stages.times import whole_ms
 
 ABORTED = ("aborted_streaming", "aborted_tools")
 

@@ -7,8 +7,10 @@ or where an attachment says so. File order is kept: `parentUuid` does not give t
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import COPIED, other_session
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     AnyEvent,
     Notification,
     QueueOperation,
@@ -21,9 +23,9 @@ from agentv_stages.event import (
     UserText,
     sidechain,
 )
-from agentv_stages.foreign import COPIED, other_session
-from agentv_stages.payload import text_of, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
     Seen,
@@ -48,8 +50,6 @@ from agentv_stages.providers.claude.wire import (
     decode_session,
     decode_usage,
 )
-from agentv_stages.pruning import decode_member
-from agentv_stages.times import parse_iso
 
 LOSSES = (
     "in some versions, retries of 5xx answers that succeeded",

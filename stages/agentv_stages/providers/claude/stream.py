@@ -9,8 +9,10 @@ import re
 
 from msgspec import ValidationError
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import CLAUDE_ENVELOPE, other_session
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     Notification,
     Retract,
     SessionEnd,
@@ -19,8 +21,9 @@ from agentv_stages.event import (
     TokenUsage,
     sidechain,
 )
-from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
     assistant_blocks,
@@ -46,9 +49,6 @@ from agentv_stages.providers.claude.wire import (
     decode_system,
     decode_usage,
 )
-from agentv_stages.pruning import decode_member
-from agentv_stages.recent import remember
-from agentv_stages.times import parse_iso
 
 LOSSES = (
     "the prompt (--prompt adds it)",

@@ -2,8 +2,8 @@
 
 from msgspec import Raw
 
-from agentv_stages.event import Level
-from agentv_stages.payload import decode_json, plain_text, text_of
+from agentv_stages.model.event import Level
+from agentv_stages.model.payload import decode_json, plain_text, text_of
 from agentv_stages.providers.claude.catalogue import TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import SystemLine
 

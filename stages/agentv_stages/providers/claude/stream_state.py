@@ -2,10 +2,10 @@
 
 from msgspec import Struct, field
 
-from agentv_stages.event import TokenUsage
+from agentv_stages.model.event import TokenUsage
+from agentv_stages.model.repeats import Repeats
 from agentv_stages.providers.claude.blocks import Seen
 from agentv_stages.providers.claude.unfinished import Unfinished
-from agentv_stages.repeats import Repeats
 
 
 class StreamState(Struct):

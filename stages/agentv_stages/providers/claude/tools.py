@@ -1,6 +1,6 @@
 """The tools of Claude Code, 0.x to 2.1."""
 
-from agentv_stages.tools import ToolTable, plain, row, rows
+from agentv_stages.model.tools import ToolTable, plain, row, rows
 
 NOW = "Claude Code 2.1, recordings and documentation"
 DECLARED = "Claude Code 2.1.330, the types of its tools' inputs"

@@ -6,11 +6,11 @@ A call whose arguments are incomplete is not emitted. Source: Claude Code 2.1, s
 
 from msgspec import Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Reasoning, Source
-from agentv_stages.payload import to_raw
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AssistantText, Reasoning, Source
+from agentv_stages.model.payload import to_raw
 from agentv_stages.providers.claude.wire import decode_delta
-from agentv_stages.pruning import REFUSED
 
 _MOST_LINES = 1_024
 

@@ -2,9 +2,9 @@
 
 from msgspec import structs
 
-from agentv_stages.event import Source, TokenUsage
+from agentv_stages.model.event import Source, TokenUsage
+from agentv_stages.model.tokens import known_sum
 from agentv_stages.providers.claude.wire import ModelUsage, Usage
-from agentv_stages.tokens import known_sum
 
 
 def token_usage(source: Source, key: str, usage: Usage, model: str | None, final: bool) -> TokenUsage:

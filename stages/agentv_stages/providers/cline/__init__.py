@@ -3,7 +3,7 @@
 Source: Cline CLI 3.0.65. The tasks of its editor extension (`ui_messages.json`) are not read.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.cline.companions import companions
 from agentv_stages.providers.cline.detect import detect_session, detect_stream
 from agentv_stages.providers.cline.session import LOSSES as SESSION_LOSSES

@@ -11,10 +11,10 @@ Source: Cline CLI 3.0.65, recorded runs.
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Record
-from agentv_stages.event import MAIN, AssistantText, Reasoning, TokenUsage
+from agentv_stages.model.batch import Record
+from agentv_stages.model.event import MAIN, AssistantText, Reasoning, TokenUsage
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.cline.calls import SPAWNS, asked
-from agentv_stages.recent import remember
 
 MOST = 1_000
 MOST_SAID = 100  # of an answer that is held

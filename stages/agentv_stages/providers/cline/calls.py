@@ -10,8 +10,8 @@ import shlex
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.event import EMPTY_OBJECT, Outcome
-from agentv_stages.payload import add_key, given, text_of, to_raw
+from agentv_stages.model.event import EMPTY_OBJECT, Outcome
+from agentv_stages.model.payload import add_key, given, text_of, to_raw
 from agentv_stages.providers.cline.wire import (
     Entry,
     Task,

@@ -8,12 +8,12 @@ import re
 
 from msgspec import Raw
 
-from agentv_stages.event import MAIN
-from agentv_stages.payload import text_json, text_of
-from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.event import MAIN
+from agentv_stages.model.payload import text_json, text_of
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
 from agentv_stages.providers.cline.calls import SPAWNS, asked
 from agentv_stages.providers.cline.wire import Message, decode_document, decode_message
-from agentv_stages.pruning import REFUSED
 
 _SUFFIX = ".messages.json"
 _WHOLE = 64 * 1024 * 1024

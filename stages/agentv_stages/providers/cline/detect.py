@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 
 STREAM = frozenset(("agent_event", "hook_event", "team_event", "run_start", "run_result", "run_aborted"))
 

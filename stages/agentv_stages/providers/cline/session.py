@@ -11,8 +11,9 @@ import re
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import read_each
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     AssistantText,
     Notification,
     Reasoning,
@@ -25,12 +26,11 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import given, one_line, text_json, text_of, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import given, one_line, text_json, text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import epoch_ms, parse_iso
 from agentv_stages.providers.cline.calls import arguments, ending
 from agentv_stages.providers.cline.wire import Block, Document, Message, decode_document, decode_message
-from agentv_stages.pruning import read_each
-from agentv_stages.times import epoch_ms, parse_iso
 
 LOSSES = (
     "an answer that was interrupted while it was written, and while the terminal is open that it was",

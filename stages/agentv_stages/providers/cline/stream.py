@@ -12,8 +12,9 @@ from collections.abc import Callable
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     MAIN,
     AssistantText,
     Level,
@@ -27,14 +28,13 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import given, join_strings, text_json, text_of
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import given, join_strings, text_json, text_of
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import Repeats, check
+from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.cline.agents import MOST, Agent, Agents, Held
 from agentv_stages.providers.cline.calls import arguments, ending, error_text
 from agentv_stages.providers.cline.wire import Closing, Event, Line, decode_closing, decode_line
-from agentv_stages.repeats import Repeats, check
-from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
     "prompts, the working directory, the agent's version, the session's id",

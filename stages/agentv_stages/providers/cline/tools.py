@@ -1,6 +1,6 @@
 """The tools of Cline's CLI 3.x, and those of its editor extension, which have other names."""
 
-from agentv_stages.tools import PATH_KEYS, McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import PATH_KEYS, McpForm, ToolTable, plain, row, rows
 
 NOW = "Cline CLI 3.0.65, its own declarations and recorded runs"
 EDITOR = "Cline's extension for editors, documentation"

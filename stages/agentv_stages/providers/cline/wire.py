@@ -6,7 +6,7 @@ Source: Cline CLI 3.0.65, its type declarations (`@cline/shared`, `@cline/core`)
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Usage(Struct, gc=False):

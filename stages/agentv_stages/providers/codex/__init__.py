@@ -1,6 +1,6 @@
 """Codex: the stream of `codex exec --json`, its older forms, rollout files and the app-server's notifications."""
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.codex.app_server import AppServerDecoder
 from agentv_stages.providers.codex.companions import companions
 from agentv_stages.providers.codex.detect import (

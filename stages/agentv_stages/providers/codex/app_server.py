@@ -9,9 +9,11 @@ Source: as in `app_server_catalogue`.
 
 from msgspec import Raw, ValidationError
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, Source, Status
-from agentv_stages.payload import ABSENT, given
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionEnd, Source, Status
+from agentv_stages.model.payload import ABSENT, given
+from agentv_stages.model.recent import remember
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.codex.app_server_catalogue import (
     APPROVALS,
     BEGUN_QUIETLY,
@@ -37,8 +39,6 @@ from agentv_stages.providers.codex.app_server_wire import (
     decode_params,
 )
 from agentv_stages.providers.codex.wire import member, plain, word
-from agentv_stages.recent import remember
-from agentv_stages.times import whole_ms
 
 ENDS: dict[str, Status] = {"completed": "complete", "failed": "error", "interrupted": "interrupted"}
 

@@ -8,16 +8,16 @@ from zlib import crc32
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Notification, Source, UserText
-from agentv_stages.payload import ABSENT, given, join_strings, text_of, to_raw
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AssistantText, Notification, Source, UserText
+from agentv_stages.model.payload import ABSENT, given, join_strings, text_of, to_raw
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import checksum
 from agentv_stages.providers.codex.app_server_catalogue import COLLABORATION, KINDS, PIECE, REVIEWS
 from agentv_stages.providers.codex.app_server_threads import MOST_THREADS, Begun, Pieces, Threads
 from agentv_stages.providers.codex.app_server_wire import AppItem, Delta, Params, decode_parts
 from agentv_stages.providers.codex.stream import SPAWN
 from agentv_stages.providers.codex.wire import USER_SHELL, Item, first, plain, word
-from agentv_stages.recent import remember
-from agentv_stages.repeats import checksum
 
 
 class AppItems(Threads):

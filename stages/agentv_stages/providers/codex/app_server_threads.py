@@ -8,15 +8,15 @@ from zlib import crc32
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, Notification, SessionInfo, Source, TokenUsage
-from agentv_stages.foreign import other_session
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN, Notification, SessionInfo, Source, TokenUsage
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.times import epoch_ms
 from agentv_stages.providers.codex.app_server_wire import AppThread, AppUsage, Params
 from agentv_stages.providers.codex.stream import ItemStream, State, spawned
 from agentv_stages.providers.codex.wire import Item
-from agentv_stages.recent import remember
-from agentv_stages.times import epoch_ms
 
 MOST_THREADS = 256
 

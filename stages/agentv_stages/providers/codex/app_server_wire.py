@@ -9,7 +9,7 @@ from typing import Union
 from msgspec import Raw, Struct, defstruct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 from agentv_stages.providers.codex.app_server_catalogue import OFTEN_QUIET, OFTEN_TOLD, PIECE
 
 

@@ -5,8 +5,8 @@ import re
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import ABSENT, decode_json, given, one_line, text_of, to_raw
+from agentv_stages.model.event import EMPTY_OBJECT
+from agentv_stages.model.payload import ABSENT, decode_json, given, one_line, text_of, to_raw
 from agentv_stages.providers.codex.wire import first, word
 
 SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))

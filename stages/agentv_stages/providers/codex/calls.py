@@ -2,13 +2,13 @@
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Outcome, Source, ToolCall, ToolResult
-from agentv_stages.payload import NULL
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Outcome, Source, ToolCall, ToolResult
+from agentv_stages.model.payload import NULL
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import Repeats
 from agentv_stages.providers.codex.scripts import Script, named_call
-from agentv_stages.recent import remember
-from agentv_stages.repeats import Repeats
 
 MOST_OPEN = 10_000
 MOST_ANSWERED = 2048

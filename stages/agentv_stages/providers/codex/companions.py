@@ -13,9 +13,9 @@ import re
 import sys
 from typing import NamedTuple
 
-from agentv_stages.payload import decode_json
-from agentv_stages.provider import Companion, DecodeContext, Folder
-from agentv_stages.times import parse_iso
+from agentv_stages.model.payload import decode_json
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
+from agentv_stages.model.times import parse_iso
 
 # Only the beginning of a file is read, and it may be cut off, so members are searched for as bytes. Inside a JSON
 # string their quotes would be escaped, so text cannot be mistaken for them. In versions with parents they precede the

@@ -10,8 +10,8 @@ import zlib
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -20,13 +20,13 @@ from agentv_stages.event import (
     Source,
     UserText,
 )
-from agentv_stages.payload import ABSENT, given, join_strings, to_raw
+from agentv_stages.model.payload import ABSENT, given, join_strings, to_raw
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.codex.arguments import BEGIN_PATCH, SHELLS, agent_of, heredoc, unwrap
 from agentv_stages.providers.codex.calls import MOST_ANSWERED, MOST_SCRIPTS, Calls, Copy
 from agentv_stages.providers.codex.outcome import Verdict, beginning, judge
 from agentv_stages.providers.codex.scripts import Script
 from agentv_stages.providers.codex.wire import ContentPart, ItemPayload, first, parts_of, plain, word
-from agentv_stages.recent import remember
 
 MOST_PENDING = 32
 MOST_TURNS = 32

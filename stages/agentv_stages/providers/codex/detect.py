@@ -6,7 +6,7 @@ Any complete record of a known kind is enough, because a log may begin with nois
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 from agentv_stages.providers.codex.old_exec import MESSAGES
 from agentv_stages.providers.codex.rollout_catalogue import LINES as ROLLOUT_LINES
 from agentv_stages.providers.codex.stream import LINES as EXEC_LINES

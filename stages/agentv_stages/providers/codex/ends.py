@@ -1,11 +1,11 @@
 """Ends of turns and logs in Codex's rollouts. In: the event that ends a turn, or the end of the log. Out: a status."""
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Notification, SessionEnd, Source, Status
-from agentv_stages.payload import given
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Notification, SessionEnd, Source, Status
+from agentv_stages.model.payload import given
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.wire import Payload, member, plain
-from agentv_stages.times import whole_ms
 
 
 def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:

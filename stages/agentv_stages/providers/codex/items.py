@@ -9,9 +9,11 @@ from typing import Any
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import EMPTY_OBJECT, Notification, Outcome, Source
-from agentv_stages.payload import decode_json, given, join_strings, to_raw
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import EMPTY_OBJECT, Notification, Outcome, Source
+from agentv_stages.model.payload import decode_json, given, join_strings, to_raw
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import check
 from agentv_stages.providers.codex.calls import MOST_ANSWERED
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.outcome import dynamic_output, mcp_result, outcome_of
@@ -26,8 +28,6 @@ from agentv_stages.providers.codex.wire import (
     parts_of,
     word,
 )
-from agentv_stages.recent import remember
-from agentv_stages.repeats import check
 
 LATEST = 32  # rows after a script's output within which one of its items may still come
 MESSAGES = frozenset(("AgentMessage", "UserMessage"))

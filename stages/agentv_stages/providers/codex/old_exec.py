@@ -7,8 +7,9 @@ Usage: `token_count` describes one model call: itself (flat form), or its `last_
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -21,9 +22,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import decode_json, given, text_json, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import decode_json, given, text_json, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.codex.calls import MOST_OPEN
 from agentv_stages.providers.codex.items import changes_of
 from agentv_stages.providers.codex.outcome import is_bytes, is_refusal, mcp_result
@@ -37,7 +38,6 @@ from agentv_stages.providers.codex.wire import (
     first,
     plain,
 )
-from agentv_stages.recent import remember
 
 IGNORED = (
     frozenset({"agent_reasoning_section_break", "agent_message_delta", "agent_reasoning_delta"})

@@ -4,14 +4,14 @@ In: lines of `rollout-*.jsonl` of the first versions: a header, items, markers (
 time; there are no tokens and no end record.
 """
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import SessionInfo, Source
-from agentv_stages.foreign import other_session
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import SessionInfo, Source
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.ends import end_of_log
 from agentv_stages.providers.codex.wire import decode_old_line, member
-from agentv_stages.times import parse_iso
 
 
 class OldRolloutDecoder(Conversation):

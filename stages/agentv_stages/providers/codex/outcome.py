@@ -10,10 +10,10 @@ import re
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.event import Outcome
-from agentv_stages.payload import ABSENT, decode_json, given, join_strings, text_of, to_raw
+from agentv_stages.model.event import Outcome
+from agentv_stages.model.payload import ABSENT, decode_json, given, join_strings, text_of, to_raw
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, parts_of, word
-from agentv_stages.times import whole_ms
 
 HEAD = 600
 _EXIT = re.compile(

@@ -10,10 +10,12 @@ thread continues in a further file (0.169), whose ordinals start where the kept 
 
 import re
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, Retract, SessionInfo, Source, UserText
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import given
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, Retract, SessionInfo, Source, UserText
+from agentv_stages.model.payload import given
+from agentv_stages.model.repeats import check, checksum
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.codex import ends, usage
 from agentv_stages.providers.codex.items import END_EVENTS, Items
 from agentv_stages.providers.codex.rollout_catalogue import (
@@ -28,8 +30,6 @@ from agentv_stages.providers.codex.rollout_catalogue import (
     UNNAMED,
 )
 from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, member, plain, word
-from agentv_stages.repeats import check, checksum
-from agentv_stages.times import parse_iso
 
 _VERSION = re.compile(r"0\.(\d+)")
 _UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")

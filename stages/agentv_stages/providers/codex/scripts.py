@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from agentv_stages.event import Source
-from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.model.event import Source
+from agentv_stages.model.payload import decode_json, to_raw
 
 _TOOL = re.compile(r"\btools\s*\.\s*([A-Za-z_]\w*)\s*\(")
 _COMMAND = re.compile(r"""\bcmd["']?\s*:\s*('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")

@@ -11,8 +11,9 @@ from zlib import crc32
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -24,9 +25,9 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import ABSENT, given, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import ABSENT, given, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import Repeats
 from agentv_stages.providers.codex.outcome import dynamic_output, outcome_of
 from agentv_stages.providers.codex.usage import of_thread
 from agentv_stages.providers.codex.wire import (
@@ -39,7 +40,6 @@ from agentv_stages.providers.codex.wire import (
     plain,
     word,
 )
-from agentv_stages.repeats import Repeats
 
 MOST_OPEN = 10_000
 ITEMS = frozenset(

@@ -3,7 +3,7 @@
 Its only tool for reading and searching is the shell, so shell calls get finer names.
 """
 
-from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 ITEMS = "Codex 0.50 to 0.171, items of exec --json"
 ROLLOUT = "Codex 0.46 to 0.169, rollouts and documentation"

@@ -5,8 +5,8 @@ from operator import sub
 from msgspec import Raw
 from msgspec.structs import astuple
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Source, TokenUsage
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.providers.codex.calls import Calls, State
 from agentv_stages.providers.codex.wire import Payload, Tokens, token_info
 

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import MsgspecError, Raw, Struct, ValidationError, field
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT, decode_json, given, plain_text, text_of, to_raw
-from agentv_stages.times import whole_ms
+from agentv_stages.model.payload import ABSENT, decode_json, given, plain_text, text_of, to_raw
+from agentv_stages.model.times import whole_ms
 
 _BYTES = tuple(bytes((value,)) for value in range(256))
 

@@ -3,7 +3,7 @@
 The package's name has an underscore because `continue` is a keyword of Python. Source: Continue CLI 1.5.47.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.continue_.detect import detect_output, detect_session
 from agentv_stages.providers.continue_.output import LOSSES as OUTPUT_LOSSES
 from agentv_stages.providers.continue_.output import OutputDecoder

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 
 WRAPPED = "Response was not valid JSON, so it was wrapped in a JSON object"
 """The `note` beside an answer that is not JSON itself."""

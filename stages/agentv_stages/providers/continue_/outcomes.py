@@ -6,7 +6,7 @@ Source: Continue CLI 1.5.47, `streamChatResponse.helpers.ts`, `runTerminalComman
 import re
 from typing import NamedTuple
 
-from agentv_stages.event import Outcome
+from agentv_stages.model.event import Outcome
 from agentv_stages.providers.continue_.tools import TABLE
 
 DENIED = ("Command blocked by security policy", "Permission denied by user")

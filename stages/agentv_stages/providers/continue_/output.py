@@ -8,10 +8,10 @@ Source: Continue CLI 1.5.47, `commands/chat.ts` and recorded runs.
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Level, Notification, SessionEnd
-from agentv_stages.payload import given, text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AssistantText, Level, Notification, SessionEnd
+from agentv_stages.model.payload import given, text_json
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.continue_.detect import COMPACTED
 from agentv_stages.providers.continue_.wire import decode_line
 

@@ -11,8 +11,10 @@ from urllib.parse import unquote
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import COPIED
+from agentv_stages.chain.pruning import REFUSED, fitting, read_each
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Reasoning,
@@ -24,9 +26,8 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import COPIED
-from agentv_stages.payload import ABSENT, EMPTY_STRING, given, inner_json, one_line, text_json, text_of, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import ABSENT, EMPTY_STRING, given, inner_json, one_line, text_json, text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.continue_.outcomes import RUNNING, ending
 from agentv_stages.providers.continue_.usage import answer_usage, copied, session_usage
 from agentv_stages.providers.continue_.wire import (
@@ -42,7 +43,6 @@ from agentv_stages.providers.continue_.wire import (
     decode_item,
     decode_part,
 )
-from agentv_stages.pruning import REFUSED, fitting, read_each
 
 LOSSES = (
     "times and durations",

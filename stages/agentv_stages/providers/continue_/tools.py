@@ -1,6 +1,6 @@
 """The tools of Continue's command line, and those of its editor extension, which have other names."""
 
-from agentv_stages.tools import PATH_KEYS, ToolTable, plain, row, rows
+from agentv_stages.model.tools import PATH_KEYS, ToolTable, plain, row, rows
 
 NOW = "Continue CLI 1.5.47, its own declarations and recorded runs"
 EDITOR = "Continue's extension for editors, names in its source (core/tools/builtIn.ts)"

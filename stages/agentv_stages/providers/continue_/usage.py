@@ -8,9 +8,9 @@ Source: Continue CLI 1.5.47, `session.ts`, `streamChatResponse.helpers.ts`, its 
 
 from collections.abc import Iterable, Sequence
 
-from agentv_stages.event import Source, TokenUsage
+from agentv_stages.model.event import Source, TokenUsage
+from agentv_stages.model.tokens import Tokens
 from agentv_stages.providers.continue_.wire import CompletionDetails, Item, PromptDetails, Total, TotalDetails, Usage
-from agentv_stages.tokens import Tokens
 
 _GUESSED = (1, 2)
 """Dollars that Continue assumes for a million tokens of a prompt and of an answer where it knows no price."""

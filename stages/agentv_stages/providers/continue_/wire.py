@@ -6,7 +6,7 @@ Source: Continue CLI 1.5.47, recorded runs and the source in its package (`sessi
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Function(Struct, gc=False):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import DecodeContext, Dialect, Head, LogRoot, Provider
+from agentv_stages.model.provider import DecodeContext, Dialect, Head, LogRoot, Provider
 from agentv_stages.providers.acp.detect import detect, speaker
 from agentv_stages.providers.acp.session import AcpDecoder
 from agentv_stages.providers.copilot.catalogue import KNOWN

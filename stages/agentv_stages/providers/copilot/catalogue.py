@@ -6,7 +6,7 @@ and the like: what a compaction in the terminal asked its model).
 
 from typing import NamedTuple
 
-from agentv_stages.event import Level
+from agentv_stages.model.event import Level
 
 
 class Notice(NamedTuple):

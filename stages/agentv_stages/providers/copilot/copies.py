@@ -9,13 +9,13 @@ import re
 
 import msgspec
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import SessionInfo, Source
-from agentv_stages.foreign import COPIED
+from agentv_stages.chain.foreign import COPIED
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import SessionInfo, Source
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.copilot import notices, wire
 from agentv_stages.providers.copilot.deltas import Events
 from agentv_stages.providers.copilot.state import EventsState
-from agentv_stages.times import parse_iso
 
 _PARENT = re.compile(r"Forked from .* \(([0-9a-f-]{36})\) as ", re.DOTALL)
 

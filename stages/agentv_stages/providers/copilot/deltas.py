@@ -2,13 +2,13 @@
 
 from typing import Protocol
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Reasoning, Source
-from agentv_stages.payload import to_raw
+from agentv_stages.chain.pruning import read_pruned
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AssistantText, Reasoning, Source
+from agentv_stages.model.payload import to_raw
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.state import EventsState, Pending
-from agentv_stages.pruning import read_pruned
-from agentv_stages.recent import remember
 
 MOST_AGENTS = 1_000
 

@@ -11,18 +11,18 @@ from zlib import crc32
 
 import msgspec
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Reasoning, SessionInfo, Source, TokenUsage, ToolCall, ToolResult
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import ABSENT, EMPTY_STRING, text_json, text_of, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import AssistantText, Reasoning, SessionInfo, Source, TokenUsage, ToolCall, ToolResult
+from agentv_stages.model.payload import ABSENT, EMPTY_STRING, text_json, text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import checksum
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.copilot import copies, notices, prompts, session, usage, wire
 from agentv_stages.providers.copilot.catalogue import KNOWN
 from agentv_stages.providers.copilot.deltas import Events, give_up, pending_of
 from agentv_stages.providers.copilot.results import arguments, ended, mcp_name
 from agentv_stages.providers.copilot.state import EventsState
-from agentv_stages.repeats import checksum
-from agentv_stages.times import parse_iso
 
 MOST_OPEN = 10_000
 PARTS = tuple(f"-{i}" for i in range(64))

@@ -1,12 +1,12 @@
 """What Copilot reports beside its work: permissions, hooks, sub-agents, notices in; notifications out."""
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, Source
-from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, Source
+from agentv_stages.model.payload import decode_json, text_of, to_raw
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.catalogue import NOTICES
 from agentv_stages.providers.copilot.deltas import MOST_AGENTS, Events
-from agentv_stages.recent import remember
 
 
 def notice(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:

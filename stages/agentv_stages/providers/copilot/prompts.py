@@ -1,11 +1,11 @@
 """What reaches Copilot's model from outside: user messages and system notifications in, user texts out."""
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Source, UserText
-from agentv_stages.payload import text_json
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Source, UserText
+from agentv_stages.model.payload import text_json
+from agentv_stages.model.repeats import checksum
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.deltas import Events
-from agentv_stages.repeats import checksum
 
 HUMAN = (None, "", "user")
 

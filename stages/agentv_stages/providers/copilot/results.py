@@ -5,8 +5,8 @@ import re
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.event import EMPTY_OBJECT, Outcome
-from agentv_stages.payload import ABSENT, decode_json, text_of, to_raw
+from agentv_stages.model.event import EMPTY_OBJECT, Outcome
+from agentv_stages.model.payload import ABSENT, decode_json, text_of, to_raw
 from agentv_stages.providers.copilot import wire
 
 # On a line of its own; in a viewed file, or a match in one, a number or a path precedes it.

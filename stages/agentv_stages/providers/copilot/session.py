@@ -2,14 +2,14 @@
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, Status, ToolResult
-from agentv_stages.foreign import other_session
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Source, Status, ToolResult
+from agentv_stages.model.repeats import check, checksum
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.copilot import usage, wire
 from agentv_stages.providers.copilot.deltas import Events, give_up_all
 from agentv_stages.providers.copilot.state import EventsState
-from agentv_stages.repeats import check, checksum
-from agentv_stages.times import whole_ms
 
 
 def facts(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:

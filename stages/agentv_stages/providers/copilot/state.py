@@ -2,10 +2,10 @@
 
 from msgspec import Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import TokenUsage
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import TokenUsage
+from agentv_stages.model.repeats import Repeats
 from agentv_stages.providers.copilot.wire import Usage
-from agentv_stages.repeats import Repeats
 
 
 class Pending(Struct):

@@ -1,6 +1,6 @@
 """The tools of the GitHub Copilot command line, 0.0.3xx to 1.0, and the titles that AgentV has for them."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 EVENTS = "Copilot CLI 1.0, events and documentation"
 AGENTV = "AgentV, Copilot kinds"

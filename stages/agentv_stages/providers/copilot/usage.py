@@ -5,12 +5,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Source, TokenUsage
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Source, TokenUsage
+from agentv_stages.model.repeats import checksum
+from agentv_stages.model.tokens import known_sum
 from agentv_stages.providers.copilot import notices, wire
 from agentv_stages.providers.copilot.deltas import Events
-from agentv_stages.repeats import checksum
-from agentv_stages.tokens import known_sum
 
 Scope: TypeAlias = Literal["call", "segment", "session"]
 MOST_KEYS = 64

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import msgspec
 from msgspec import Raw, Struct, defstruct, field
 
-from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.event import EMPTY_OBJECT
+from agentv_stages.model.payload import ABSENT
 from agentv_stages.providers.copilot.catalogue import DECODED, IGNORED, NOTICES
 
 NOTHING = (ABSENT, Raw(b"null"))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import Dialect, Head, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, Head, LogRoot, Provider
 from agentv_stages.providers.cursor.stream import StreamDecoder
 from agentv_stages.providers.cursor.tools import TABLE
 from agentv_stages.providers.cursor.transcript import TranscriptDecoder

@@ -8,8 +8,10 @@ from contextlib import suppress
 
 from msgspec import MsgspecError, Raw, Struct, ValidationError
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import CLAUDE_ENVELOPE, other_session
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -24,13 +26,11 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
-from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.times import from_epoch, whole_ms
 from agentv_stages.providers.cursor import wire
-from agentv_stages.pruning import decode_member
-from agentv_stages.recent import remember
-from agentv_stages.times import from_epoch, whole_ms
 
 MOST = 10_000
 MOST_CLOSED = 1_000

@@ -1,6 +1,6 @@
 """The tools of Cursor: the tool call members of cursor-agent's stream, and the names in its IDE transcripts."""
 
-from agentv_stages.tools import ToolTable, plain, row, rows
+from agentv_stages.model.tools import ToolTable, plain, row, rows
 
 STREAM = "cursor-agent stream-json, recordings and documentation"
 IDE = "Cursor IDE transcripts, recordings and documentation"

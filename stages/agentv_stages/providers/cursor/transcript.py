@@ -7,8 +7,9 @@ the last of its turn.
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Outcome,
@@ -19,10 +20,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, text_json
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
-from agentv_stages.pruning import decode_member
 
 
 class TranscriptState(Struct):

@@ -3,8 +3,8 @@
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.event import EMPTY_OBJECT
+from agentv_stages.model.payload import ABSENT
 
 NOTHING = (ABSENT, Raw(b"null"))
 

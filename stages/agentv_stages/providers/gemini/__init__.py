@@ -3,7 +3,7 @@
 Source: Gemini CLI 0.1 to 0.61.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.gemini.chat import LOSSES as CHAT_LOSSES
 from agentv_stages.providers.gemini.chat import ChatDecoder
 from agentv_stages.providers.gemini.companions import companions

@@ -4,8 +4,8 @@ from zlib import crc32
 
 from msgspec import Raw, structs
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -15,7 +15,9 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.payload import to_raw
+from agentv_stages.model.payload import to_raw
+from agentv_stages.model.recent import remember
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.gemini.names import tool_name
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
 from agentv_stages.providers.gemini.parts import is_empty, message_text
@@ -23,8 +25,6 @@ from agentv_stages.providers.gemini.prompts import Session
 from agentv_stages.providers.gemini.results import outcome_of, output_of, plain_output
 from agentv_stages.providers.gemini.state import KEEP, Told
 from agentv_stages.providers.gemini.wire import Call, CallHead, ChatMessage, PlainCall, PlainMessage, Tokens
-from agentv_stages.recent import remember
-from agentv_stages.times import parse_iso
 
 ENDED = frozenset(("success", "error", "cancelled"))
 PARTS = tuple(f"-tool-{i}" for i in range(64))

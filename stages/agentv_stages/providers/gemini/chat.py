@@ -12,11 +12,13 @@ import re
 
 from msgspec import Raw, ValidationError
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, Summary
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import text_of
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, Summary
+from agentv_stages.model.payload import text_of
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.gemini import answers, prompts
 from agentv_stages.providers.gemini.parts import head_of, message_text
 from agentv_stages.providers.gemini.prompts import CONTEXT
@@ -30,8 +32,6 @@ from agentv_stages.providers.gemini.wire import (
     decode_chat,
     decode_plain,
 )
-from agentv_stages.recent import remember
-from agentv_stages.times import parse_iso
 
 LOSSES = (
     "calls that were cut off (they are recorded when they end), and so which answer is the last",

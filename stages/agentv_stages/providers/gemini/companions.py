@@ -2,8 +2,8 @@
 
 import msgspec
 
-from agentv_stages.event import sidechain
-from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.model.event import sidechain
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
 from agentv_stages.providers.gemini.wire import decode_chat
 
 MOST_BYTES = 64 * 1024 * 1024

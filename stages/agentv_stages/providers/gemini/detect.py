@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 
 _STREAM_KEYS = {"tool_use": "tool_name", "tool_result": "tool_id", "message": "role", "result": "stats"}
 

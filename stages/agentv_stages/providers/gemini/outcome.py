@@ -7,7 +7,7 @@ person).
 
 import re
 
-from agentv_stages.event import Outcome
+from agentv_stages.model.event import Outcome
 
 SHELL_TOOLS = frozenset(("run_shell_command",))
 DENIED_TYPES = frozenset(("execution_denied", "policy_violation"))

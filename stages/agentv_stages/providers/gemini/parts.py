@@ -4,12 +4,12 @@ from typing import Any
 
 from msgspec import Raw, ValidationError
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Source
-from agentv_stages.fault import Fault
-from agentv_stages.payload import EMPTY_STRING, decode_json, plain_text, text_of, to_raw
+from agentv_stages.chain.pruning import fitting
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Source
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.payload import EMPTY_STRING, decode_json, plain_text, text_of, to_raw
 from agentv_stages.providers.gemini.wire import MessageHead, Part, decode_part, decode_parts
-from agentv_stages.pruning import fitting
 
 EMPTY = (b"", b'""', b"null", b"[]", b"{}")
 _FILES = b'"\\n--- Content from referenced files ---"'

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import SlashCommand, Source, ToolResult, UserText
-from agentv_stages.payload import join_array, text_of
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import SlashCommand, Source, ToolResult, UserText
+from agentv_stages.model.payload import join_array, text_of
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
 from agentv_stages.providers.gemini.parts import begins_files, head_of, parts_of, spoken
 from agentv_stages.providers.gemini.results import outcome_of, response_of

@@ -2,9 +2,9 @@
 
 from msgspec import Raw, ValidationError
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Outcome, Source
-from agentv_stages.payload import join_array
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Outcome, Source
+from agentv_stages.model.payload import join_array
 from agentv_stages.providers.gemini.outcome import failure_outcome, success_outcome
 from agentv_stages.providers.gemini.parts import head_of, is_empty, parts_of
 from agentv_stages.providers.gemini.wire import Call, Part, PlainCall, decode_chat, decode_plain_result, decode_response

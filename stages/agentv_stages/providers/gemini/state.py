@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from agentv_stages.event import SessionEnd
+from agentv_stages.model.event import SessionEnd
 
 KEEP = 4096
 

@@ -7,8 +7,10 @@ display is a text.
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -22,15 +24,13 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import Repeats, check
+from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.gemini.names import tool_name
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
 from agentv_stages.providers.gemini.wire import Failure, Stats, StreamLine, decode_failure, decode_models, decode_stream
-from agentv_stages.pruning import decode_member
-from agentv_stages.repeats import Repeats, check
-from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
     "thoughts (their tokens are in the totals)",

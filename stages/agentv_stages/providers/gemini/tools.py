@@ -1,6 +1,6 @@
 """The tools of Gemini CLI, 0.1 to 0.61."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 CHATS = "Gemini CLI 0.61, recordings and documentation"
 OLDER = "Gemini CLI, older names; documentation only"

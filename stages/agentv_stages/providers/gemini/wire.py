@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Stats(Struct, gc=False):

@@ -1,6 +1,6 @@
 """Formats that belong to no agent: AgentV's trace events, its transcripts (and ours) read back, ATIF trajectories."""
 
-from agentv_stages.provider import Dialect, Provider
+from agentv_stages.model.provider import Dialect, Provider
 from agentv_stages.providers.generic.atif import AtifDecoder
 from agentv_stages.providers.generic.detect import detect_atif, detect_trace, detect_transcript
 from agentv_stages.providers.generic.tools import TABLE

@@ -7,8 +7,9 @@ Source: harbor 0.25, ATIF 1.0 to 1.8.
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import read_each
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Reasoning,
@@ -20,8 +21,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import decode_json, given, one_line, plain_text, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import decode_json, given, one_line, plain_text, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.generic.wire import (
     AtifCallExtra,
     AtifDocument,
@@ -38,8 +40,6 @@ from agentv_stages.providers.generic.wire import (
     first_byte,
     read_free,
 )
-from agentv_stages.pruning import read_each
-from agentv_stages.times import parse_iso, whole_ms
 
 _STRING = 34
 _DEEPEST = 8

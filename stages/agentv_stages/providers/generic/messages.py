@@ -3,8 +3,8 @@
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Outcome,
@@ -16,8 +16,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.message import call_names
-from agentv_stages.payload import EMPTY_STRING, decode_json, given, plain_text, text_json, to_raw
+from agentv_stages.model.message import call_names
+from agentv_stages.model.payload import EMPTY_STRING, decode_json, given, plain_text, text_json, to_raw
+from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.generic.wire import (
     Call,
     CallFacts,
@@ -30,7 +31,6 @@ from agentv_stages.providers.generic.wire import (
     first_byte,
     read_free,
 )
-from agentv_stages.times import parse_iso, whole_ms
 
 OUTCOMES: dict[str, Outcome] = {
     "ok": "ok",

@@ -1,6 +1,6 @@
 """The tools of transcripts that are already canonical: canonical names stand for themselves; others are kept."""
 
-from agentv_stages.tools import CANONICAL, ToolTable, row, rows
+from agentv_stages.model.tools import CANONICAL, ToolTable, row, rows
 
 SOURCE = "agentv.transcript.v1 rows and AgentV trace events"
 

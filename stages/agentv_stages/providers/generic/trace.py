@@ -10,8 +10,9 @@ import hashlib
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import read_each
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -23,8 +24,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import ABSENT, decode_json, given, one_line, plain_text, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import ABSENT, decode_json, given, one_line, plain_text, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import from_epoch, whole_ms
 from agentv_stages.providers.generic.messages import usage_event
 from agentv_stages.providers.generic.wire import (
     TraceEvent,
@@ -37,8 +39,6 @@ from agentv_stages.providers.generic.wire import (
     first_byte,
     read_free,
 )
-from agentv_stages.pruning import read_each
-from agentv_stages.times import from_epoch, whole_ms
 
 TYPES = frozenset({"model_step", "model_turn", "tool_call", "tool_result", "message", "final_response", "error"})
 OUTCOMES: dict[str, Outcome] = {

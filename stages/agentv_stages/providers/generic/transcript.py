@@ -12,10 +12,12 @@ Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, rep
 
 from msgspec import Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, Status, TokenUsage, UserText
-from agentv_stages.payload import given, one_line
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.pruning import read_each
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN, SessionEnd, SessionInfo, Source, Status, TokenUsage, UserText
+from agentv_stages.model.payload import given, one_line
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
 from agentv_stages.providers.generic.turns import turn_events
 from agentv_stages.providers.generic.wire import (
@@ -29,8 +31,6 @@ from agentv_stages.providers.generic.wire import (
     decode_turn,
     read_free,
 )
-from agentv_stages.pruning import read_each
-from agentv_stages.times import parse_iso, whole_ms
 
 MOST_HELD = 1_000
 _NO_SOURCE = RowSource()

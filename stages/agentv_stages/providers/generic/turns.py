@@ -1,11 +1,11 @@
 """Turns of AgentV's normalised transcript to events."""
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import EMPTY_OBJECT, AssistantText, Reasoning, Source, ToolCall, ToolResult, UserText
-from agentv_stages.payload import given, text_json
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import EMPTY_OBJECT, AssistantText, Reasoning, Source, ToolCall, ToolResult, UserText
+from agentv_stages.model.payload import given, text_json
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.generic.messages import OUTCOMES, at_time, usage_event
 from agentv_stages.providers.generic.wire import Tokens, Turn
-from agentv_stages.times import whole_ms
 
 
 def turn_events(turn: Turn, made_id: str, source: Source, at: str, batch: Batch) -> int:

@@ -10,8 +10,8 @@ from typing import Literal, TypeVar
 from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.event import Kind
-from agentv_stages.payload import ABSENT, given
+from agentv_stages.model.event import Kind
+from agentv_stages.model.payload import ABSENT, given
 
 Shape = TypeVar("Shape")
 

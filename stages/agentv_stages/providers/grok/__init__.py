@@ -1,6 +1,6 @@
 """Grok Build (npm `@xai-official/grok`): its streams, its ACP, its sessions on disk. Source: 0.1.220 to 1.0.41."""
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.grok.acp import LOSSES as ACP_LOSSES
 from agentv_stages.providers.grok.acp import AcpDecoder
 from agentv_stages.providers.grok.companions import companion_files, companions

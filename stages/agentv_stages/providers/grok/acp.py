@@ -10,10 +10,10 @@ Source: Grok Build 0.1.220 to 1.0.41, `grok agent stdio`.
 import msgspec
 from msgspec import Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
-from agentv_stages.payload import given, text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Source, UserText
+from agentv_stages.model.payload import given, text_json
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.acp.catalogue import FROM_CLIENT, QUIET_METHODS
 from agentv_stages.providers.grok import session

@@ -11,10 +11,10 @@ from zlib import crc32
 
 from msgspec import Raw, Struct
 
-from agentv_stages.event import MAIN
+from agentv_stages.model.event import MAIN
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.grok.results import Given
 from agentv_stages.providers.grok.tools import SPAWN
-from agentv_stages.recent import remember
 
 SEVERAL = "subagent:(several)"
 MOST = 1_000

@@ -10,8 +10,8 @@ import re
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from agentv_stages.provider import Companion, DecodeContext, Folder
-from agentv_stages.pruning import REFUSED
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
 
 _LOG = "updates.jsonl"
 _MOST = 8 * 1024 * 1024

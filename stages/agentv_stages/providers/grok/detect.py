@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 from agentv_stages.providers.grok.tools import OWN
 
 _SYNTHETIC = re.compile(r"msg_\d{1,7}\Z")

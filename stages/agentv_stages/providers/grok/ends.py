@@ -6,8 +6,8 @@ Source: Grok Build 0.1.220 to 1.0.41, recorded ends of all kinds and the user gu
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from agentv_stages.event import Notification, Source, Status
-from agentv_stages.pruning import REFUSED
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.event import Notification, Source, Status
 
 MAX_TURNS = "max_turns_reached"
 COMPACTION = "auto_compact_"

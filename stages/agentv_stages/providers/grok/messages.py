@@ -10,8 +10,9 @@ Source: Grok Build 1.0.5 and 1.0.41, standard output.
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -24,19 +25,18 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import other_session
-from agentv_stages.message import call_names
-from agentv_stages.payload import EMPTY_STRING, given, text_json, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.message import call_names
+from agentv_stages.model.payload import EMPTY_STRING, given, text_json, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import Repeats, checksum
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.grok.agents import MOST, Agents
 from agentv_stages.providers.grok.ends import MAX_TURNS, ended, reason_of
 from agentv_stages.providers.grok.partial import Partial
 from agentv_stages.providers.grok.results import Given, asked, gave_text
 from agentv_stages.providers.grok.usage import Spending, only_model, spent
 from agentv_stages.providers.grok.wire import Block, MessagesLine, decode_messages
-from agentv_stages.recent import remember
-from agentv_stages.repeats import Repeats, checksum
-from agentv_stages.times import whole_ms
 
 LOSSES = (
     "the prompt, the agent's version; when anything happened, so calls have no duration",

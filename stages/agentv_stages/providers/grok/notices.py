@@ -3,8 +3,8 @@
 Source: Grok Build 0.1.220 to 1.0.41, recordings of its sessions on disk and of its ACP.
 """
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, Source
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, Source
 from agentv_stages.providers.grok.ends import COMPACTION, compaction
 from agentv_stages.providers.grok.wire import Update
 

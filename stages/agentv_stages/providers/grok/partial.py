@@ -2,9 +2,9 @@
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Record
-from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import json_in
+from agentv_stages.model.batch import Record
+from agentv_stages.model.event import EMPTY_OBJECT
+from agentv_stages.model.payload import json_in
 from agentv_stages.providers.grok.wire import StreamEvent
 
 _MOST_CALLS = 1_000

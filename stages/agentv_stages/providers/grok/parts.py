@@ -2,7 +2,8 @@
 
 from urllib.parse import unquote
 
-from agentv_stages.payload import EMPTY_STRING, given, text_json
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.payload import EMPTY_STRING, given, text_json
 from agentv_stages.providers.grok.results import starts
 from agentv_stages.providers.grok.wire import (
     Ledger,
@@ -13,7 +14,6 @@ from agentv_stages.providers.grok.wire import (
     decode_spent,
     decode_text,
 )
-from agentv_stages.pruning import decode_member
 
 
 def text_block(update: Update) -> Text:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from agentv_stages.event import Outcome
-from agentv_stages.payload import NULL, given, json_in, text_of, to_raw
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.event import Outcome
+from agentv_stages.model.payload import NULL, given, json_in, text_of, to_raw
 from agentv_stages.providers.grok.wire import decode_bridge, decode_bytes, decode_members, decode_pieces
-from agentv_stages.pruning import REFUSED
 
 OVER = frozenset(("completed", "failed", "cancelled"))
 _BRIDGE = "use_tool"

@@ -13,8 +13,9 @@ Source: Grok Build 0.1.220, 1.0.5 and 1.0.41.
 
 from msgspec import Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import COPIED
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     MAIN,
     AssistantText,
     Notification,
@@ -28,9 +29,11 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import COPIED
-from agentv_stages.payload import EMPTY_STRING, text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, text_json
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import Repeats, checksum
+from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.grok.ends import ended, reason_of
 from agentv_stages.providers.grok.heard import Heard
 from agentv_stages.providers.grok.notices import notice
@@ -48,9 +51,6 @@ from agentv_stages.providers.grok.wire import (
     UpdateMeta,
     decode_session,
 )
-from agentv_stages.recent import remember
-from agentv_stages.repeats import Repeats, checksum
-from agentv_stages.times import epoch_ms, whole_ms
 
 LOSSES = (
     "the agent's version, the title",

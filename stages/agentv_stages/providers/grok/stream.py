@@ -12,8 +12,9 @@ Source: Grok Build 0.1.220, 1.0.5 and 1.0.41, standard output.
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     MAIN,
     AssistantText,
     Notification,
@@ -24,15 +25,14 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import text_json
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.grok.agents import MOST, Agents
 from agentv_stages.providers.grok.ends import COMPACTION, MAX_TURNS, compaction, ended, reason_of
 from agentv_stages.providers.grok.results import OVER, asked, gave
 from agentv_stages.providers.grok.usage import Spending, only_model, spent
 from agentv_stages.providers.grok.wire import StreamLine, decode_stream
-from agentv_stages.recent import remember
 
 LOSSES = (
     "the prompt, the working directory, the agent's version; the session's id and the model until the run ends",

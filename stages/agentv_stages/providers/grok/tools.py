@@ -1,6 +1,6 @@
 """The tools of Grok Build."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "Grok Build 1.0.41, recordings and the tools that it sends to the model"
 OLDER = "Grok Build 0.1.220, the tools that it sends to the model"

@@ -5,9 +5,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from agentv_stages.event import MAIN, Source, TokenUsage
+from agentv_stages.model.event import MAIN, Source, TokenUsage
+from agentv_stages.model.tokens import known_sum
 from agentv_stages.providers.grok.wire import Ledger, Spent
-from agentv_stages.tokens import known_sum
 
 TICKS = 10_000_000_000
 _MOST_MODELS = 100

@@ -6,7 +6,7 @@ Source: Grok Build 0.1.220 to 1.0.41, recordings and the user guide that it puts
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Spent(Struct, gc=False):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agentv_stages.provider import LogRoot, Provider
+from agentv_stages.model.provider import LogRoot, Provider
 from agentv_stages.providers.kilo.detect import detect_export, detect_rows, detect_stream
 from agentv_stages.providers.kilo.tools import TABLE
 from agentv_stages.providers.opencode import EXPORT, ROWS, STREAM

@@ -8,7 +8,7 @@ Source: Kilo 7.0.33 (whose stream is OpenCode's, line for line) and 7.7.9; OpenC
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 from agentv_stages.providers.opencode.detect import detect_export as is_export
 from agentv_stages.providers.opencode.detect import detect_rows as is_row
 from agentv_stages.providers.opencode.detect import detect_stream as is_stream

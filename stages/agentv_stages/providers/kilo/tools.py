@@ -1,7 +1,7 @@
 """The tools of Kilo 7: OpenCode's and its own. A name with `_` that were missing here would look like an MCP tool."""
 
+from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 from agentv_stages.providers.opencode.tools import ROWS as OPENCODE
-from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "Kilo 7.7.9, definitions in its program; the commoner ones recorded"
 

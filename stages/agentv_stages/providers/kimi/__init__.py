@@ -3,7 +3,7 @@
 The older Kimi CLI, in Python, wrote another `wire.jsonl`, which is not read; its sessions that Kimi Code migrated are.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.kimi.companions import companion_files, companions, main_context
 from agentv_stages.providers.kimi.detect import is_session, is_stream
 from agentv_stages.providers.kimi.session import LOSSES as SESSION_LOSSES

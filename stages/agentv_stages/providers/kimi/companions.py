@@ -12,10 +12,10 @@ import re
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from agentv_stages.event import MAIN
-from agentv_stages.provider import Companion, DecodeContext, Folder
-from agentv_stages.pruning import REFUSED
-from agentv_stages.times import epoch_ms
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.event import MAIN
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
+from agentv_stages.model.times import epoch_ms
 
 _WIRE = "wire.jsonl"
 _SPAWNED = re.compile(rb'\{"type":"subagent\.spawned"[^\n]*')

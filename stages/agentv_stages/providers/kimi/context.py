@@ -5,8 +5,9 @@ Source: Kimi Code 2.1.0, `context.append_message`, `context.undo`, `promptOrigin
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     AssistantText,
     Notification,
     Outcome,
@@ -18,10 +19,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, given, join_array, text_json
+from agentv_stages.model.payload import EMPTY_STRING, given, join_array, text_json
 from agentv_stages.providers.kimi.results import asked
 from agentv_stages.providers.kimi.wire import Line, Message, Origin, decode_elements, decode_message, decode_parts
-from agentv_stages.pruning import decode_member
 
 _MOST = 1024
 _PROMPT = "user:"

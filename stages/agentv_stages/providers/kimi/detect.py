@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 
 META = frozenset(("system.version", "session.resume_hint", "turn.step.retrying"))
 GOAL = "goal.summary"

@@ -3,11 +3,11 @@
 Source: Kimi Code 2.1.0, the durable records of its bundled source.
 """
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Level, Notification, Source
-from agentv_stages.payload import given
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Level, Notification, Source
+from agentv_stages.model.payload import given
 from agentv_stages.providers.kimi.wire import ErrorInfo, Line, Task, decode_task
-from agentv_stages.pruning import decode_member
 
 QUIET = frozenset(
     (

@@ -8,8 +8,8 @@ import re
 
 from msgspec import Raw
 
-from agentv_stages.event import EMPTY_OBJECT, Outcome, Status
-from agentv_stages.payload import EMPTY_STRING, given, inner_json
+from agentv_stages.model.event import EMPTY_OBJECT, Outcome, Status
+from agentv_stages.model.payload import EMPTY_STRING, given, inner_json
 from agentv_stages.providers.kimi.tools import SHELLS
 from agentv_stages.providers.kimi.wire import AskedCall
 

@@ -13,8 +13,10 @@ Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (w
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import COPIED
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     MAIN,
     AssistantText,
@@ -27,18 +29,16 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.foreign import COPIED
-from agentv_stages.payload import EMPTY_STRING, given, text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, given, text_json
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import Repeats, check, checksum
+from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.kimi.companions import own_ids
 from agentv_stages.providers.kimi.context import Heard, append_message, read_message, undo
 from agentv_stages.providers.kimi.notices import QUIET, notice
 from agentv_stages.providers.kimi.results import AGENT_ID, GOAL_ENDS, agent_named, refusal, shell_failure
 from agentv_stages.providers.kimi.usage import usage_event
 from agentv_stages.providers.kimi.wire import Line, LoopEvent, Result, decode_approval, decode_line
-from agentv_stages.pruning import decode_member
-from agentv_stages.repeats import Repeats, check, checksum
-from agentv_stages.times import epoch_ms, whole_ms
 
 LOSSES = (
     "the agent's version; costs; reasoning tokens",

@@ -10,8 +10,9 @@ Source: Kimi Code 2.1.0, stdout.
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     AssistantText,
     Notification,
     Outcome,
@@ -23,9 +24,8 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING, given, inner_json, text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.kimi.results import CHECKED, GOAL_ENDS, asked, refusal, stopped, told_failure
 from agentv_stages.providers.kimi.tools import MEDIA, SHELLS
 from agentv_stages.providers.kimi.wire import StreamLine, decode_stream

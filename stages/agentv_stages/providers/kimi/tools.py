@@ -1,6 +1,6 @@
 """The tools of Kimi Code, and of the older Kimi CLI whose sessions it migrates."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, rows
 
 NOW = "Kimi Code 2.1.0, recordings and the tools that it sends to the model"
 NAMED = "Kimi Code 2.1.0, names in a session's profile; never offered in a recording"

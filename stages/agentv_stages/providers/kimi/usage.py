@@ -1,6 +1,6 @@
 """Kimi's token counts, as docs/metrics.md defines them. Source: Kimi Code 2.1.0, `usage.record`."""
 
-from agentv_stages.event import Source, TokenUsage
+from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.providers.kimi.wire import Usage
 
 

@@ -6,7 +6,7 @@ Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (w
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Function(Struct, gc=False):

@@ -3,7 +3,7 @@
 SWE-agent's own `.traj` files are another format, which is not read.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.mini_swe_agent.detect import is_trajectory
 from agentv_stages.providers.mini_swe_agent.tools import TABLE
 from agentv_stages.providers.mini_swe_agent.trajectory import LOSSES, TrajectoryDecoder

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from agentv_stages.event import EMPTY_OBJECT, Source, TokenUsage
-from agentv_stages.payload import EMPTY_STRING, given, inner_json, text_json, to_raw
+from agentv_stages.chain.pruning import fitting
+from agentv_stages.model.event import EMPTY_OBJECT, Source, TokenUsage
+from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json, to_raw
 from agentv_stages.providers.mini_swe_agent.commands import commands_in
 from agentv_stages.providers.mini_swe_agent.tools import TOOL
 from agentv_stages.providers.mini_swe_agent.wire import (
@@ -24,7 +25,6 @@ from agentv_stages.providers.mini_swe_agent.wire import (
     decode_choice,
     decode_item,
 )
-from agentv_stages.pruning import fitting
 
 
 class Asked(NamedTuple):

@@ -6,7 +6,7 @@ Source: mini-swe-agent 1.1.0 to 2.4.6, `interactive.py`, `actions_toolcall.py`, 
 import re
 from typing import NamedTuple
 
-from agentv_stages.event import Outcome
+from agentv_stages.model.event import Outcome
 from agentv_stages.providers.mini_swe_agent.wire import Extra
 
 NOT_EXECUTED = "action was not executed"

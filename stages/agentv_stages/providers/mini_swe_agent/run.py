@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     AssistantText,
     Reasoning,
     SessionEnd,
@@ -18,8 +18,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, given, text_of
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, given, text_of
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.mini_swe_agent.answers import Answer, accepted, cut_out, refused, usage_event
 from agentv_stages.providers.mini_swe_agent.outcomes import (
     MARKER,
@@ -33,7 +34,6 @@ from agentv_stages.providers.mini_swe_agent.outcomes import (
     unexecuted,
 )
 from agentv_stages.providers.mini_swe_agent.wire import Config, Document, Extra, Info, Message, ModelStats, Response
-from agentv_stages.times import from_epoch
 
 _NOTHING = Extra()
 _OWN_COMMAND = ("\n```bash\n", "\n```")

@@ -6,12 +6,12 @@ Source: mini-swe-agent 1.1.0 to 2.4.6, `*.traj.json`.
 
 from msgspec import Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.payload import one_line
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.pruning import read_each
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.payload import one_line
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.mini_swe_agent.run import Run
 from agentv_stages.providers.mini_swe_agent.wire import decode_document, decode_message
-from agentv_stages.pruning import read_each
 
 LOSSES = (
     "the session's id",

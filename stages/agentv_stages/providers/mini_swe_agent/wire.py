@@ -6,7 +6,7 @@ Source: mini-swe-agent 1.1.0 to 2.4.6, `*.traj.json`; LiteLLM's chat completions
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class ModelStats(Struct, gc=False):

@@ -1,6 +1,6 @@
 """oh-my-pi (can1357/oh-my-pi, `omp`): a fork of Pi. Pi's decoders, with its own entries, lines, tools and folders."""
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.oh_my_pi.companions import companion_files, companions
 from agentv_stages.providers.oh_my_pi.detect import detect_session, detect_stream
 from agentv_stages.providers.oh_my_pi.session import SessionDecoder

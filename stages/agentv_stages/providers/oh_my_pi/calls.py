@@ -8,10 +8,10 @@ Source: oh-my-pi 18.2.3, `tools/xdev.ts`.
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agentv_stages.arguments import loose_json
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Source, ToolCall, ToolResult, UserText
-from agentv_stages.payload import given, to_raw
+from agentv_stages.model.arguments import loose_json
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Source, ToolCall, ToolResult, UserText
+from agentv_stages.model.payload import given, to_raw
 from agentv_stages.providers.oh_my_pi.wire import OwnMessage, decode_message
 from agentv_stages.providers.pi.messages import other as pi_other
 from agentv_stages.providers.pi.messages import unwrapped

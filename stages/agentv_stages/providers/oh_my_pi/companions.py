@@ -8,8 +8,8 @@ Source: oh-my-pi 18.2.3.
 import msgspec
 from msgspec import Struct
 
-from agentv_stages.provider import Companion, DecodeContext, Folder
-from agentv_stages.pruning import REFUSED
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
 
 _MOST = 64 * 1024 * 1024
 _MARK = b'"toolName":"task"'

@@ -8,7 +8,7 @@ Source: oh-my-pi 18.2.3; pi up to 1.5.2 has none of it.
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 from agentv_stages.providers.oh_my_pi.catalogue import ENTRIES, LINES, MARKERS
 from agentv_stages.providers.pi.detect import detect_session as is_session
 from agentv_stages.providers.pi.detect import detect_stream as is_stream

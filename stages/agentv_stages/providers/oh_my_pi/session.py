@@ -4,9 +4,10 @@ The end of a process is an entry, too (`session_exit`): a signal before the fina
 Source: oh-my-pi 13.19.0 to 18.2.3.
 """
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source
-from agentv_stages.payload import given
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Source
+from agentv_stages.model.payload import given
 from agentv_stages.providers.oh_my_pi.calls import other, refine
 from agentv_stages.providers.oh_my_pi.catalogue import ENTRIES, EXIT, SILENT_ENTRIES
 from agentv_stages.providers.oh_my_pi.wire import OwnEntry, decode_exit, decode_own_entry
@@ -14,7 +15,6 @@ from agentv_stages.providers.pi.messages import spent, tokens
 from agentv_stages.providers.pi.session import IGNORED
 from agentv_stages.providers.pi.session import SessionDecoder as PiSessionDecoder
 from agentv_stages.providers.pi.wire import Entry
-from agentv_stages.pruning import REFUSED
 
 _OWN = ENTRIES | {"custom", "model_change", "title"}
 

@@ -3,14 +3,14 @@
 Source: oh-my-pi 18.2.3.
 """
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Level, Notification
-from agentv_stages.payload import given, text_of
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Level, Notification
+from agentv_stages.model.payload import given, text_of
 from agentv_stages.providers.oh_my_pi.calls import other, refine
 from agentv_stages.providers.oh_my_pi.catalogue import LINES, SILENT_LINES
 from agentv_stages.providers.oh_my_pi.wire import decode_own_line
 from agentv_stages.providers.pi.stream import StreamDecoder as PiStreamDecoder
-from agentv_stages.pruning import REFUSED
 
 _LEVELS: dict[str | None, Level] = {"info": "info", "warning": "warning", "error": "error"}
 

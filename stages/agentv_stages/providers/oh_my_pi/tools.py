@@ -1,6 +1,6 @@
 """The tools of oh-my-pi: Pi's and its own, with the names it used before it took over Pi's."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "oh-my-pi 18.2.3, definitions in its package; the commoner ones recorded"
 OLD = "oh-my-pi, names that it still reads"

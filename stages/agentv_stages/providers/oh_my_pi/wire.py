@@ -3,7 +3,7 @@
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 from agentv_stages.providers.pi.wire import Usage
 
 

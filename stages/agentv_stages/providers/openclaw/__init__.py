@@ -1,6 +1,6 @@
 """OpenClaw: transcripts in Pi's session format. Pi's decoder, plus results, nested tools and a folder of its own."""
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.openclaw.detect import detect_session
 from agentv_stages.providers.openclaw.session import SessionDecoder
 from agentv_stages.providers.openclaw.tools import TABLE

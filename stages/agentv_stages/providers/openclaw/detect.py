@@ -6,7 +6,7 @@ Source: OpenClaw 2026.9.6 (`version` 4); pi up to 1.5.2 is at version 3 and has 
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 from agentv_stages.providers.pi.detect import detect_session as is_session
 from agentv_stages.providers.pi.detect import is_header, kind_of
 

@@ -10,8 +10,9 @@ Source: OpenClaw 2026.6.11 and 2026.9.6.
 from msgspec import Raw, field
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Outcome,
@@ -21,19 +22,18 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.payload import given
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import given
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import checksum
+from agentv_stages.model.scripts import Script, hold
+from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.openclaw.wire import Details, MessageRecord, OwnMessage, decode_code, decode_message
 from agentv_stages.providers.pi.messages import other as pi_other
 from agentv_stages.providers.pi.messages import tool_result
 from agentv_stages.providers.pi.session import SessionDecoder as PiSessionDecoder
 from agentv_stages.providers.pi.session import State as PiState
 from agentv_stages.providers.pi.wire import decode_output, first_byte
-from agentv_stages.pruning import REFUSED
-from agentv_stages.recent import remember
-from agentv_stages.repeats import checksum
-from agentv_stages.scripts import Script, hold
-from agentv_stages.times import epoch_ms, whole_ms
 
 _DISPATCH = "tool_call"
 _SCRIPT = "exec"

@@ -1,6 +1,6 @@
 """The tools of OpenClaw. Names of MCP tools and of plug-ins are in no table."""
 
-from agentv_stages.tools import ToolTable, plain, row, rows
+from agentv_stages.model.tools import ToolTable, plain, row, rows
 
 NOW = "OpenClaw 2026.9.6, its documentation of tools; the commoner ones recorded"
 

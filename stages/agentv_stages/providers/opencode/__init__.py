@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.opencode.children import companions
 from agentv_stages.providers.opencode.detect import detect_export, detect_rows, detect_stream
 from agentv_stages.providers.opencode.export import ExportDecoder

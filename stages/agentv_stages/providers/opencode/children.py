@@ -5,8 +5,8 @@ import re
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.payload import ABSENT
-from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
 from agentv_stages.providers.opencode.parts import metadata
 from agentv_stages.providers.opencode.wire import MessageDoc
 

@@ -9,11 +9,13 @@ Source: opencode 0.3 to 1.18.33, `opencode export`, `storage/`, `opencode.db`.
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, UserText
-from agentv_stages.foreign import COPIED
-from agentv_stages.payload import EMPTY_STRING, given, one_line, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import COPIED
+from agentv_stages.chain.pruning import read_each
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, UserText
+from agentv_stages.model.payload import EMPTY_STRING, given, one_line, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.opencode.parts import (
     CONTINUES,
     REJECTED,
@@ -35,8 +37,6 @@ from agentv_stages.providers.opencode.wire import (
     decode_role,
     decode_session,
 )
-from agentv_stages.pruning import read_each
-from agentv_stages.times import from_epoch
 
 _TRUE = Raw(b"true")
 

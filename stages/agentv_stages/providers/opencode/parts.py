@@ -3,8 +3,8 @@
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Notification,
@@ -17,7 +17,8 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.payload import EMPTY_STRING, given, text_json, text_of
+from agentv_stages.model.payload import EMPTY_STRING, given, text_json, text_of
+from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.opencode.tools import TABLE
 from agentv_stages.providers.opencode.wire import (
     ErrorInfo,
@@ -28,7 +29,6 @@ from agentv_stages.providers.opencode.wire import (
     decode_invalid,
     decode_metadata,
 )
-from agentv_stages.times import epoch_ms, whole_ms
 
 CONTINUES = frozenset({"tool-calls", "unknown"})
 SILENT = frozenset({"agent", "patch", "snapshot", "step-start", "file"})

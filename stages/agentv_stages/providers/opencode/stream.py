@@ -10,10 +10,12 @@ Source: opencode 1.18.33, stdout.
 
 from msgspec import Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import SessionEnd, SessionInfo, Source
-from agentv_stages.foreign import other_session
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import SessionEnd, SessionInfo, Source
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import Repeats, checksum
+from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.opencode.parts import (
     CONTINUES,
     REJECTED,
@@ -24,8 +26,6 @@ from agentv_stages.providers.opencode.parts import (
     usage_event,
 )
 from agentv_stages.providers.opencode.wire import Line, Part, decode_line
-from agentv_stages.repeats import Repeats, checksum
-from agentv_stages.times import from_epoch
 
 CONTENT = frozenset({"text", "reasoning", "tool"})
 LINES = frozenset({"step_start", "text", "reasoning", "tool_use", "tool", "step_finish", "error"})

@@ -1,6 +1,6 @@
 """The tools of OpenCode, 0.x to 1.18."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "OpenCode 1.4 to 1.18, recordings and documentation"
 

@@ -6,7 +6,7 @@ Source: opencode 0.3 to 1.18 (`run --format json`, `export`, the JSON store, the
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Span(Struct, gc=False):

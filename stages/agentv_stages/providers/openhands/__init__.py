@@ -3,7 +3,7 @@
 Source: CLI 1.14.0 and 1.16.0, SDK 1.16.1 to 1.58.2. Trajectories of before 1.0 (`openhands-ai`) are another format.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.openhands.companions import companions
 from agentv_stages.providers.openhands.detect import is_session, is_stream
 from agentv_stages.providers.openhands.session import LOSSES as SESSION_LOSSES

@@ -6,12 +6,12 @@ any depth; the call that started it contains the sub-agent's first prompt. Sourc
 
 import re
 
-from agentv_stages.event import MAIN
-from agentv_stages.payload import decode_json, text_of
-from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.event import MAIN
+from agentv_stages.model.payload import decode_json, text_of
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
 from agentv_stages.providers.openhands.tools import SPAWNS
 from agentv_stages.providers.openhands.wire import Event, decode_event
-from agentv_stages.pruning import REFUSED
 
 _FIRST = re.compile(r"(?:(.*)/)?events/event-00000-[^/]*\Z")
 _WHOLE = 64 * 1024 * 1024

@@ -6,7 +6,7 @@ Printed events have every member; on disk those without a value are left out.
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 
 _KINDS = frozenset(
     (

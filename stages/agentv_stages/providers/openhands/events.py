@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import REFUSED, fitting
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Level,
@@ -24,7 +25,8 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, given, inner_json, text_json, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json, text_of, to_raw
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.openhands.wire import (
     Event,
     Message,
@@ -33,8 +35,6 @@ from agentv_stages.providers.openhands.wire import (
     decode_reasoning,
     decode_thinking,
 )
-from agentv_stages.pruning import REFUSED, fitting
-from agentv_stages.times import parse_iso
 
 RUNS_ON = -1
 """The exit code of a command that has not ended."""

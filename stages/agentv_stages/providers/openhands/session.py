@@ -10,9 +10,9 @@ import re
 
 from msgspec import Raw, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Status
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN, SessionEnd, SessionInfo, Status
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.openhands.events import source_of, tell
 from agentv_stages.providers.openhands.usage import spent
 from agentv_stages.providers.openhands.wire import Conversation, decode_conversation, decode_event

@@ -10,14 +10,14 @@ import re
 
 from msgspec import DecodeError, Struct
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, SessionInfo, Source
-from agentv_stages.fault import Reason
-from agentv_stages.printed import Printed
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.printed import Printed
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN, SessionInfo, Source
+from agentv_stages.model.fault import Reason
+from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.openhands.events import source_of, tell
 from agentv_stages.providers.openhands.wire import decode_event
-from agentv_stages.pruning import REFUSED
 
 LOSSES = (
     "tokens and costs; the working directory, the agent's version; the session's id until the run ends",

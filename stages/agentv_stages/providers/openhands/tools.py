@@ -1,6 +1,6 @@
 """The tools of OpenHands: those of its CLI, and others that its SDK provides."""
 
-from agentv_stages.tools import PATH_KEYS, ToolTable, plain, row, rows
+from agentv_stages.model.tools import PATH_KEYS, ToolTable, plain, row, rows
 
 NOW = "OpenHands CLI 1.16.0, openhands-sdk 1.21.0, recorded runs"
 TOLD = "openhands-tools 1.21.0 and 1.58.2, its declarations; never called in a recording"

@@ -7,9 +7,9 @@ Source: openhands-sdk 1.21.0 and 1.58.2, `stats` in `base_state.json`.
 
 from collections.abc import Iterator
 
-from agentv_stages.event import MAIN, Source, TokenUsage
+from agentv_stages.model.event import MAIN, Source, TokenUsage
+from agentv_stages.model.tokens import known_sum
 from agentv_stages.providers.openhands.wire import Counts, Metrics, Stats
-from agentv_stages.tokens import known_sum
 
 _OF_SUBAGENTS = ("task:", "delegate:")
 

@@ -6,8 +6,8 @@ Source: OpenHands CLI 1.16.0, openhands-sdk 1.16.1, 1.21.0, 1.58.2.
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import ABSENT, EMPTY_STRING
+from agentv_stages.model.event import EMPTY_OBJECT
+from agentv_stages.model.payload import ABSENT, EMPTY_STRING
 
 
 class AskedCall(Struct, gc=False):

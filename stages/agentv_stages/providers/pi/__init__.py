@@ -1,6 +1,6 @@
 """Pi (badlogic/pi-mono): the stream of `--mode json` and `--mode rpc`, session files, and sub-agents' transcripts."""
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.pi.detect import detect_session, detect_stream, detect_transcript
 from agentv_stages.providers.pi.session import SessionDecoder, TranscriptDecoder
 from agentv_stages.providers.pi.stream import StreamDecoder

@@ -7,7 +7,7 @@ those before it oh-my-pi's and OpenClaw's logs need not differ.
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 from agentv_stages.providers.pi.session import ENTRIES
 from agentv_stages.providers.pi.wire import TYPES
 

@@ -6,9 +6,9 @@ Source: pi 0.84 to 1.5.2, whose updates no longer carry snapshots.
 
 from msgspec import Struct
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import AssistantText, Reasoning, Source
-from agentv_stages.payload import to_raw
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AssistantText, Reasoning, Source
+from agentv_stages.model.payload import to_raw
 from agentv_stages.providers.pi.messages import part
 from agentv_stages.providers.pi.wire import DeltaEvent
 

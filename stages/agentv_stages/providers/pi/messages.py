@@ -7,8 +7,9 @@ import re
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Outcome,
@@ -20,12 +21,11 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, decode_json, given, text_json, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, decode_json, given, text_json, text_of, to_raw
+from agentv_stages.model.scripts import Script, hold
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.pi.scripts import TOOL
 from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, Usage, decode_blocks, first_byte
-from agentv_stages.pruning import decode_member
-from agentv_stages.scripts import Script, hold
-from agentv_stages.times import whole_ms
 
 PARTS = tuple(f"-{i}" for i in range(64))
 STATUS_OF_STOP: dict[str, Status] = {

@@ -3,9 +3,9 @@
 Source: pi 0.73.1, 1.5.2, `--mode json` and `--mode rpc`.
 """
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import EMPTY_OBJECT, Notification, QueueOperation, SessionInfo, Source, UserText
-from agentv_stages.payload import given, text_of
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import EMPTY_OBJECT, Notification, QueueOperation, SessionInfo, Source, UserText
+from agentv_stages.model.payload import given, text_of
 from agentv_stages.providers.pi.messages import spent, tokens
 from agentv_stages.providers.pi.session import ENTRIES
 from agentv_stages.providers.pi.wire import Line, Usage, decode_compaction, decode_entry

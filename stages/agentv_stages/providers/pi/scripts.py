@@ -4,12 +4,12 @@ The stream shows each inner call as it runs (`parentToolCallId`).
 Source: pi 0.99 to 1.5.2, session files.
 """
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import EMPTY_OBJECT, Outcome, Source, ToolCall, ToolResult
-from agentv_stages.payload import given, to_raw
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import EMPTY_OBJECT, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.model.payload import given, to_raw
+from agentv_stages.model.scripts import Script
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.pi.wire import Nested
-from agentv_stages.scripts import Script
-from agentv_stages.times import whole_ms
 
 TOOL = "codemode"
 _OUTCOMES: dict[str, Outcome] = {"ok": "ok", "error": "error", "unfinished": "cancelled"}

@@ -10,11 +10,14 @@ Source: pi sessions v1 (2025-11) to v3 (0.73.1, 1.5.2).
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
-from agentv_stages.foreign import COPIED, other_session
-from agentv_stages.payload import given
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import COPIED, other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Source, UserText
+from agentv_stages.model.payload import given
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import Repeats, checksum
+from agentv_stages.model.scripts import Script, let_all_go, let_go, told
+from agentv_stages.model.times import from_epoch, parse_iso
 from agentv_stages.providers.pi.messages import (
     assistant,
     blocks_of,
@@ -29,9 +32,6 @@ from agentv_stages.providers.pi.messages import (
 )
 from agentv_stages.providers.pi.scripts import TOOL, listed
 from agentv_stages.providers.pi.wire import Block, Entry, PiMessage, decode_entry, decode_row
-from agentv_stages.repeats import Repeats, checksum
-from agentv_stages.scripts import Script, let_all_go, let_go, told
-from agentv_stages.times import from_epoch, parse_iso
 
 IGNORED = frozenset({"context_edit", "custom", "label", "leaf", "thinking_level_change"})
 ENTRIES = IGNORED | {

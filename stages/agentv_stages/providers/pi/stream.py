@@ -13,8 +13,9 @@ from zlib import crc32
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     Notification,
     SessionEnd,
@@ -22,9 +23,11 @@ from agentv_stages.event import (
     Source,
     ToolCall,
 )
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import given
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import given
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import check
+from agentv_stages.model.scripts import let_all_go, let_go, told
+from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.pi.growing import grow, unfinished
 from agentv_stages.providers.pi.messages import (
     assistant,
@@ -63,9 +66,6 @@ from agentv_stages.providers.pi.wire import (
     decode_update,
     first_byte,
 )
-from agentv_stages.repeats import check
-from agentv_stages.scripts import let_all_go, let_go, told
-from agentv_stages.times import from_epoch
 
 _OBJECT = 123
 _MOST_OPEN = 10_000

@@ -2,10 +2,10 @@
 
 from msgspec import Struct, field
 
-from agentv_stages.batch import Record
+from agentv_stages.model.batch import Record
+from agentv_stages.model.repeats import Repeats
+from agentv_stages.model.scripts import Script
 from agentv_stages.providers.pi.growing import GrownBlock
-from agentv_stages.repeats import Repeats
-from agentv_stages.scripts import Script
 
 
 class StreamState(Struct):

@@ -1,6 +1,6 @@
 """The tools of Pi up to 1.5, session versions 1 to 3."""
 
-from agentv_stages.tools import ToolTable, plain, row, rows
+from agentv_stages.model.tools import ToolTable, plain, row, rows
 
 BUILT_IN = "Pi to 1.5.2, built-in tools"
 BUILT_IN_EXTENSIONS = "Pi 0.99 to 1.5.2, built-in extensions"

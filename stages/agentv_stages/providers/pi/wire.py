@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union, final
 from msgspec import Raw, Struct, defstruct, field
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Cost(Struct, gc=False):

@@ -3,7 +3,7 @@
 Source: Qwen Code 0.14 to 0.24.4. Before 0.5 it wrote Gemini CLI's chat documents, which are read as such.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.qwen.companions import companions
 from agentv_stages.providers.qwen.detect import is_session, is_stream
 from agentv_stages.providers.qwen.session import LOSSES as SESSION_LOSSES

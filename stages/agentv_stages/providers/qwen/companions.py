@@ -5,7 +5,7 @@ these files, by call id. Read by itself, such a file gives everything.
 Source: Qwen Code 0.24.4.
 """
 
-from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
 
 
 def companions(path: str, folder: Folder) -> list[Companion]:

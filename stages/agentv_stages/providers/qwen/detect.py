@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 
 
 def is_stream(head: Head) -> float:

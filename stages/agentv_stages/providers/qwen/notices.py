@@ -1,7 +1,7 @@
 """The system lines of Qwen's sessions that are worth reporting beside the conversation, and those that are not."""
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionInfo, SlashCommand, Source
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionInfo, SlashCommand, Source
 from agentv_stages.providers.qwen.wire import Payload
 
 QUIET = frozenset(

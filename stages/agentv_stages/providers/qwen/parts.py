@@ -2,7 +2,7 @@
 
 from msgspec import Raw
 
-from agentv_stages.event import Source, TokenUsage
+from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.providers.qwen.wire import Part, decode_response
 
 EMPTY = (b"", b'""', b"null", b"{}", b"[]")

@@ -4,9 +4,9 @@ Source: Qwen Code 0.14 to 0.24.4. The files that a prompt names with `@` follow 
 like `/init` sends to the model has a line of its own, after the command's record.
 """
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import Source, UserText
-from agentv_stages.payload import EMPTY_STRING, join_array, text_of
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import Source, UserText
+from agentv_stages.model.payload import EMPTY_STRING, join_array, text_of
 from agentv_stages.providers.gemini.parts import begins_files
 from agentv_stages.providers.qwen.parts import EMPTY, body_of
 from agentv_stages.providers.qwen.wire import Part, Payload, SessionLine

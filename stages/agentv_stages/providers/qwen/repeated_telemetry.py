@@ -5,13 +5,13 @@ from zlib import crc32
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import EMPTY_OBJECT, Source
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import EMPTY_OBJECT, Source
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.qwen.parts import model_call
 from agentv_stages.providers.qwen.state import KEEP, SessionState
 from agentv_stages.providers.qwen.telemetry import Ended, agent_of, tokens_of
 from agentv_stages.providers.qwen.wire import UiEvent
-from agentv_stages.recent import remember
 
 CODE_MODE = "code_mode"
 MOST_IN_A_ROW = 16  # model calls of one compression

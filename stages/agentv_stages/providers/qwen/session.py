@@ -5,8 +5,10 @@ their own: their answers and calls are in the telemetry, which also repeats the 
 From 0.24 on each sub-agent also has a file below `subagents/`, in the same form; as a companion it only gives outputs.
 """
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import COPIED, other_session
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     MAIN,
     AssistantText,
@@ -21,9 +23,12 @@ from agentv_stages.event import (
     ToolResult,
     sidechain,
 )
-from agentv_stages.foreign import COPIED, other_session
-from agentv_stages.payload import text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import text_json
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import checksum
+from agentv_stages.model.scripts import Script, hold, let_all_go, let_go, told
+from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
 from agentv_stages.providers.qwen import prompts
 from agentv_stages.providers.qwen.bridge import asked
@@ -41,11 +46,6 @@ from agentv_stages.providers.qwen.wire import (
     decode_payload,
     decode_session,
 )
-from agentv_stages.pruning import decode_member
-from agentv_stages.recent import remember
-from agentv_stages.repeats import checksum
-from agentv_stages.scripts import Script, hold, let_all_go, let_go, told
-from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
     "if the session ran over ACP, its last records, and that reads and edits failed",

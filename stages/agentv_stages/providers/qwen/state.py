@@ -2,9 +2,9 @@
 
 from msgspec import Struct, field
 
+from agentv_stages.model.repeats import Repeats
+from agentv_stages.model.scripts import Script
 from agentv_stages.providers.qwen.telemetry import Ended, Tokens
-from agentv_stages.repeats import Repeats
-from agentv_stages.scripts import Script
 
 KEEP = 4096
 

@@ -9,8 +9,9 @@ import re
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.foreign import CLAUDE_ENVELOPE, other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AssistantText,
     Level,
@@ -27,9 +28,11 @@ from agentv_stages.event import (
     UserText,
     sidechain,
 )
-from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
-from agentv_stages.payload import EMPTY_STRING, join_strings, text_json, text_of, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, join_strings, text_json, text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.repeats import Repeats, checksum
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
 from agentv_stages.providers.qwen.bridge import asked
 from agentv_stages.providers.qwen.wire import (
@@ -42,9 +45,6 @@ from agentv_stages.providers.qwen.wire import (
     decode_partial,
     decode_stream,
 )
-from agentv_stages.recent import remember
-from agentv_stages.repeats import Repeats, checksum
-from agentv_stages.times import whole_ms
 
 LOSSES = (
     "the prompt (--prompt adds it)",

@@ -7,13 +7,13 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from agentv_stages.batch import Batch
-from agentv_stages.event import EMPTY_OBJECT, AssistantText, Outcome, Source, ToolCall, ToolResult
-from agentv_stages.payload import EMPTY_STRING, to_raw
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import EMPTY_OBJECT, AssistantText, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.model.payload import EMPTY_STRING, to_raw
+from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.gemini.outcome import DENIED_TYPES, SHELL_TOOLS, shell_outcome
 from agentv_stages.providers.qwen.parts import EMPTY, model_call
 from agentv_stages.providers.qwen.wire import UiEvent
-from agentv_stages.times import whole_ms
 
 Tokens: TypeAlias = tuple[int | None, int | None, int | None, int | None, int | None]
 """Input, cached, output, thoughts, total, as in the record of a response."""

@@ -1,6 +1,6 @@
 """The tools of Qwen Code, 0.0.x to 0.24: Gemini's names, Claude's behaviour."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "Qwen Code 0.14 to 0.21, recordings and documentation"
 NEWER = "Qwen Code 0.24.4, recordings and the table of names in its bundle"

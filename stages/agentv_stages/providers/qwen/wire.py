@@ -6,7 +6,7 @@ Source: Qwen Code 0.14 to 0.24.4, `--output-format stream-json` and `projects/*/
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Usage(Struct, gc=False):

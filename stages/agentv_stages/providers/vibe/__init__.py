@@ -4,7 +4,7 @@
 The output has chat messages up to 2.22, later entries of a history; sessions have chat messages up to 2.25.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.vibe.companions import companions, context
 from agentv_stages.providers.vibe.detect import is_old_session, is_old_stream, is_session, is_stream
 from agentv_stages.providers.vibe.messages import SESSION_LOSSES as OLD_SESSION_LOSSES

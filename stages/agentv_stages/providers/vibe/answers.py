@@ -7,9 +7,9 @@ belongs to a new answer without text.
 
 from msgspec import Struct
 
+from agentv_stages.model.recent import remember
 from agentv_stages.providers.vibe.entries import answer_of
 from agentv_stages.providers.vibe.wire import Entry
-from agentv_stages.recent import remember
 
 _MOST_OPEN = 4_096
 

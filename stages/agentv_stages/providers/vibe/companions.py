@@ -11,12 +11,12 @@ import re
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import text_json, text_of
-from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.payload import text_json, text_of
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
 from agentv_stages.providers.vibe.messages import asked
 from agentv_stages.providers.vibe.outcomes import DELEGATES
 from agentv_stages.providers.vibe.wire import decode_manifest, decode_message, decode_stored
-from agentv_stages.pruning import REFUSED
 
 _MESSAGES, _META = "messages.jsonl", "meta.json"
 

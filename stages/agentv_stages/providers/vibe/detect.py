@@ -7,7 +7,7 @@ injected, or all but results have an id.
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 
 _ROLES = frozenset(("system", "user", "assistant", "tool"))
 _NAMED = ("You are operating as and within Mistral Vibe", "You are Mistral Vibe")

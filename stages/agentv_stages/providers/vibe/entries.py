@@ -9,8 +9,9 @@ from collections.abc import Callable
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agentv_stages.batch import Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import REFUSED
+from agentv_stages.model.batch import Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     AnyEvent,
     AssistantText,
@@ -23,8 +24,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import given, text_json, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import given, text_json, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.vibe.outcomes import SHELL, failed_code, full_name
 from agentv_stages.providers.vibe.wire import (
     Detail,
@@ -36,8 +38,6 @@ from agentv_stages.providers.vibe.wire import (
     decode_kept,
     decode_ran,
 )
-from agentv_stages.pruning import REFUSED
-from agentv_stages.times import epoch_ms, whole_ms
 
 _ANSWER, _THOUGHT = "assistant-", "reasoning-"
 _OPEN = frozenset(("pending", "running", "blocked"))

@@ -12,8 +12,9 @@ from msgspec import Raw, Struct, field
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.chain.pruning import read_each
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     EMPTY_OBJECT,
     MAIN,
     AssistantText,
@@ -26,8 +27,10 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, given, inner_json, one_line, text_json
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, one_line, text_json
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import Repeats, checksum
+from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.vibe.outcomes import GOODBYE, full_name, told
 from agentv_stages.providers.vibe.wire import (
     AskedCall,
@@ -41,9 +44,6 @@ from agentv_stages.providers.vibe.wire import (
     decode_message,
     decode_meta,
 )
-from agentv_stages.pruning import read_each
-from agentv_stages.repeats import Repeats, checksum
-from agentv_stages.times import parse_iso, whole_ms
 
 STREAM_LOSSES = (
     "times, durations, tokens and costs; the session's id, the model, the version, the working directory",

@@ -7,7 +7,7 @@ import re
 
 from msgspec import Raw
 
-from agentv_stages.event import Outcome
+from agentv_stages.model.event import Outcome
 
 SHELL = "bash"
 DELEGATES = "task"

@@ -12,10 +12,13 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, Source, Status, TokenUsage
-from agentv_stages.payload import one_line
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.pruning import decode_member
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import Notification, SessionEnd, Source, Status, TokenUsage
+from agentv_stages.model.payload import one_line
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.recent import remember
+from agentv_stages.model.times import epoch_ms, parse_iso
 from agentv_stages.providers.vibe.answers import Answer
 from agentv_stages.providers.vibe.entries import called, ended, named, noticed, spoken, where_of
 from agentv_stages.providers.vibe.messages import session_info
@@ -33,9 +36,6 @@ from agentv_stages.providers.vibe.wire import (
     decode_payload,
     decode_stored,
 )
-from agentv_stages.pruning import decode_member
-from agentv_stages.recent import remember
-from agentv_stages.times import epoch_ms, parse_iso
 
 LOSSES = (
     "tokens of single answers, cache writes, reasoning tokens, costs; tokens of answers that asked for a program alone",

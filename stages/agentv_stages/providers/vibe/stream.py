@@ -12,17 +12,17 @@ Source: Mistral Vibe 2.23.0, 2.25.8, 2.26.1 and 3.0.3, stdout.
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import SessionEnd, SessionInfo
-from agentv_stages.foreign import other_session
-from agentv_stages.payload import one_line
-from agentv_stages.provider import DecodeContext
+from agentv_stages.chain.foreign import other_session
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import SessionEnd, SessionInfo
+from agentv_stages.model.payload import one_line
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.repeats import Repeats, checksum
+from agentv_stages.model.times import epoch_ms
 from agentv_stages.providers.vibe.answers import Answer
 from agentv_stages.providers.vibe.entries import called, ended, is_refusal, named, noticed, spoken, where_of
 from agentv_stages.providers.vibe.outcomes import GOODBYE
 from agentv_stages.providers.vibe.wire import Entry, decode_entry
-from agentv_stages.repeats import Repeats, checksum
-from agentv_stages.times import epoch_ms
 
 LOSSES = (
     "tokens, costs; the model, the version, the working directory",

@@ -1,6 +1,6 @@
 """The tools of Mistral Vibe: those of 1.x and 2.x by the model's names, those of 3.x by their functions' names."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, rows
+from agentv_stages.model.tools import McpForm, ToolTable, plain, rows
 
 OLD = "Mistral Vibe 1.0.0 to 2.14.0, recordings"
 OFFERED = "Mistral Vibe 2.14.0, offered to the model"

@@ -7,7 +7,7 @@ Source: Mistral Vibe 1.0.0 to 3.0.3, recordings and the package's source (`core/
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Function(Struct, gc=False):

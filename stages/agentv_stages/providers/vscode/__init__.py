@@ -3,7 +3,7 @@
 Source: VS Code 1.9x to 1.10x, versions 1 to 3 of the document.
 """
 
-from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.vscode.detect import is_document, is_log
 from agentv_stages.providers.vscode.log import LogDecoder
 from agentv_stages.providers.vscode.session import LOSSES, SessionDecoder

@@ -10,14 +10,23 @@ from zlib import crc32
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Level, Notification, Reasoning, Source, TokenUsage, ToolCall, ToolResult
-from agentv_stages.payload import text_of, to_raw
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
+    AssistantText,
+    Level,
+    Notification,
+    Reasoning,
+    Source,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
+from agentv_stages.model.payload import text_of, to_raw
+from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.vscode.calls import TOOL_PART, JoinedCall, call_input, call_name, join_calls
 from agentv_stages.providers.vscode.lenient import markdown, read_reference, read_thinking
 from agentv_stages.providers.vscode.results import call_result
 from agentv_stages.providers.vscode.wire import Part, Request
-from agentv_stages.times import from_epoch
 
 ROUND_TEXT = "-text"
 TEXTS = frozenset((None, "markdownContent", "markdownVuln"))

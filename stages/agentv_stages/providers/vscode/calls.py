@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 from msgspec import Raw, Struct
 
-from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import decode_json, json_in, text_of, to_raw
+from agentv_stages.model.event import EMPTY_OBJECT
+from agentv_stages.model.payload import decode_json, json_in, text_of, to_raw
 from agentv_stages.providers.vscode.lenient import markdown, read_details, read_output, read_source, read_tool_data
 from agentv_stages.providers.vscode.wire import CommandLine, Metadata, ModelCall, Part, ToolOutput
 

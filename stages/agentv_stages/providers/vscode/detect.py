@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.provider import Head
+from agentv_stages.model.provider import Head
 
 _LAST_KIND = 3
 

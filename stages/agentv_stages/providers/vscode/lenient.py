@@ -9,7 +9,8 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.chain.pruning import prune
+from agentv_stages.model.payload import decode_json, text_of, to_raw
 from agentv_stages.providers.vscode.wire import (
     Confirmed,
     Part,
@@ -31,7 +32,6 @@ from agentv_stages.providers.vscode.wire import (
     decode_tool_data,
     decode_value,
 )
-from agentv_stages.pruning import prune
 
 T = TypeVar("T")
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError)

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from msgspec import Raw
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.payload import decode_json, text_of, to_raw
 from agentv_stages.providers.vscode.end import has_ended, may_have_ended
 from agentv_stages.providers.vscode.lenient import read_request
 from agentv_stages.providers.vscode.mutate import APPEND, DELETE, SET, mutate

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.event import Outcome
-from agentv_stages.payload import ABSENT, decode_json, text_of, to_raw
+from agentv_stages.model.event import Outcome
+from agentv_stages.model.payload import ABSENT, decode_json, text_of, to_raw
 from agentv_stages.providers.vscode.lenient import (
     REFUSED,
     read_confirmed,

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Batch, Record
-from agentv_stages.event import (
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
     Notification,
     Retract,
     SessionEnd,
@@ -21,13 +21,13 @@ from agentv_stages.event import (
     Status,
     UserText,
 )
-from agentv_stages.payload import decode_json, text_of, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.model.payload import decode_json, text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.vscode.answer import Answers, Told, model_of
 from agentv_stages.providers.vscode.end import FAILED, cancelled, duration_of, has_ended, state_of
 from agentv_stages.providers.vscode.lenient import read_request
 from agentv_stages.providers.vscode.wire import Part, Request, Session, decode_message, decode_session
-from agentv_stages.times import from_epoch
 
 LOSSES = (
     "input tokens, except in newer versions of requests with one model call",

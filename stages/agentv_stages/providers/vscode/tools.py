@@ -1,6 +1,6 @@
 """The tools of Copilot chat in VS Code: the names in its session files, prefixed or not, and AgentV's titles."""
 
-from agentv_stages.tools import McpForm, ToolRow, ToolTable, plain, row, rows
+from agentv_stages.model.tools import McpForm, ToolRow, ToolTable, plain, row, rows
 
 CHAT = "VS Code chat sessions, toolId"
 ROUNDS = "VS Code chat sessions, tool call rounds"

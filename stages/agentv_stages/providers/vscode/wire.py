@@ -6,7 +6,7 @@ Source: VS Code 1.9x to 1.10x, `chatSessions/*.json[l]` and "Chat: Export…", v
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.payload import ABSENT
+from agentv_stages.model.payload import ABSENT
 
 
 class Part(Struct, gc=False):

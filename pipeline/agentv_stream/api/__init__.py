@@ -1,0 +1,1 @@
+"""Functions of the public API that fit no other package."""

@@ -1,0 +1,1 @@
+"""Pages, tables and JSON Schemas that are made from the code."""

@@ -1,0 +1,95 @@
+"""A run over recordings: the totals of each dialect's logs, and how the calls of one script ended in each."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from agentv_stages.figures.result import Result
+from agentv_stages.model.event import ToolCall, ToolResult, call_key
+from agentv_stream.errors import EmptyInput, NotALog
+from agentv_stream.summary import SessionReader, read_file
+
+
+class Seen(Struct):
+    """What a run over the recordings found in one dialect. `faults` and `unknown` by name."""
+
+    files: int = 0
+    records: int = 0
+    events: int = 0
+    unknown: dict[str, int] = {}
+    faults: dict[str, int] = {}
+
+
+OUTCOMES = ("sleep 2", "exit 1", "exit 3", "kill -9", "missing.py", "this text is not there", "no_such_tool")
+"""Calls that scenario s2 makes fail, and one that works, each by a part of its arguments or name."""
+
+
+def survey(corpus: Path) -> dict[str, Seen]:
+    """Reads every log of the recordings; files that are no log of a known agent are left out."""
+    found: dict[str, Seen] = {}
+    for folder in ("clients", "samples", "wild", "bobbin", "agtrace/samples", "agentv"):
+        for path in sorted(p for p in (corpus / folder).rglob("*") if p.is_file() and p.name != "truth.json"):
+            try:
+                reader = SessionReader(read_file(str(path)), str(path))
+            except (NotALog, EmptyInput):
+                continue
+            for _ in reader.batches(companions=False):
+                pass
+            _add(found.setdefault(reader.dialect.name, Seen()), reader.result())
+    return found
+
+
+def _add(seen: Seen, result: Result) -> None:
+    seen.files += 1
+    seen.records += result.records
+    seen.events += result.events
+    for total, part in ((seen.unknown, result.unknown), (seen.faults, result.faults)):
+        for name, count in part.items():
+            total[name] = total.get(name, 0) + count
+
+
+def outcomes(path: Path) -> tuple[str, list[str]]:
+    """The dialect of a recording of scenario s2, and the outcome of each call that `OUTCOMES` names."""
+    reader = SessionReader(read_file(str(path)), str(path))
+    calls: list[ToolCall] = []
+    results: dict[str, ToolResult] = {}
+    for batch in reader.batches():
+        calls += [event for event in batch.events if isinstance(event, ToolCall)]
+        results.update((call_key(e.call or e), e) for e in batch.events if isinstance(e, ToolResult) and not e.partial)
+    return reader.dialect.name, [_outcome(mark, calls, results) for mark in OUTCOMES]
+
+
+def _outcome(mark: str, calls: list[ToolCall], results: Mapping[str, ToolResult]) -> str:
+    for call in calls:
+        if mark in call.name or mark.encode() in bytes(call.input_json):
+            result = results.get(call_key(call))
+            if result is None:
+                return "unpaired"
+            return f"{result.outcome} {result.exit_code}" if result.exit_code is not None else str(result.outcome)
+    return "absent"
+
+
+def recordings(folder: Path) -> list[Path]:
+    """The live stream of a recorded scenario and the main log that it left on disk, as far as they are there."""
+    found = [path for path in (folder / "stream.jsonl", folder / "stream.jsonl.gz") if path.exists()]
+    logs = [p for pattern in DISK for p in (folder / "home").glob(pattern) if not _is_childs(p)]
+    return found + sorted(logs, key=lambda p: -p.stat().st_size)[:1]
+
+
+DISK = (
+    ".claude/projects/*/*.jsonl",
+    ".codex/sessions/**/rollout-*.jsonl",
+    ".copilot/session-state/*/events.jsonl",
+    ".gemini/tmp/*/chats/session-*.json*",
+    ".pi/agent/sessions/**/*.jsonl",
+    ".qwen/projects/*/chats/*.jsonl",
+    "export-*.json",
+)
+_CHILD = (b'"parent_thread_id":"', b'"kind":"subagent"', b'"parentID": "ses_')
+
+
+def _is_childs(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return any(mark in head for mark in _CHILD)

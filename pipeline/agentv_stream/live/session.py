@@ -1,0 +1,272 @@
+"""One stream: a source, the chain of stages, sinks, and the result.
+
+    source -> lines -> decode -> normalize -> pair -> consolidate -> observe -> fan-out -> sinks
+
+Each stage is a task, with bounded channels between them; of a finished input, where nothing is live, all of them are
+one, and the sinks another. The reader is independent: whatever fails downstream, the source is read (and teed) to its
+end, so that the agent behind the pipe never dies because of us.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import anyio
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.chain.inputs import DecodeInputs, ReadLines
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.pair import Pair
+from agentv_stages.figures.result import Observer, Outputs, Result
+from agentv_stages.model.batch import Batch, Chunk
+from agentv_stages.model.event import Source, UserText
+from agentv_stages.model.payload import to_raw
+from agentv_stages.model.provider import DecodeContext, Dialect, Provider
+from agentv_stages.model.stage import Chain, Stage
+from agentv_stages.session.detect import Detector, UnknownFormat
+from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
+from agentv_stream.live.fan_out import fan_out, write_in_turn
+from agentv_stream.live.pump import hand_on, pump
+from agentv_stream.live.reading import Reading
+from agentv_stream.live.session_report import Report
+from agentv_stream.named_provider import named_provider
+from agentv_stream.outputs.live_outputs import LiveOutputs
+from agentv_stream.outputs.sink import Sink
+from agentv_stream.settings import Settings
+from agentv_stream.sources.folder import companions_of, context_of
+from agentv_stream.sources.source import ByteSource, now_ms
+
+
+class Watcher(Protocol):
+    """Sees every batch after `Consolidate` and before the sinks: a check, a live view."""
+
+    def observe(self, batch: Batch) -> None: ...
+
+
+class StreamSession:
+    """Runs one stream. While it runs, `observer` and `pair` hold its current state.
+
+    Without `lists` the report's result omits whatever grows with the session; the observer still has it. Without
+    `answers` the last answer alone (`Dialect.answer_only`) is no log.
+    """
+
+    def __init__(
+        self,
+        source: ByteSource,
+        settings: Settings,
+        sinks: Sequence[Sink] = (),
+        watchers: Sequence[Watcher] = (),
+        *,
+        transcript: bool = True,
+        lists: bool = True,
+        answers: bool = True,
+        stages: Sequence[Stage[Batch, Batch]] = (),
+    ) -> None:
+        self.source = source
+        self.settings = settings
+        self.watchers = list(watchers)
+        self.report = Report()
+        self.provider: Provider | None = named_provider(settings.provider)
+        self.dialect: Dialect | None = None
+        self.observer: Observer | None = None
+        self.pair = Pair()
+        self.started_ms = now_ms()
+        self.batches = 0
+        self._extra = list(sinks)
+        self._stages = list(stages)
+        self._transcript = transcript
+        self._lists = lists
+        self._answers = answers
+        self._outputs: LiveOutputs | None = None
+        self._reading = Reading(source, settings, self.report)
+        self._lines = ReadLines(source.name, settings.max_record)
+
+    async def run(self) -> Report:
+        """Reads the source to its end. Failures are put into the report, bugs are raised."""
+        bug: BaseException | None = None
+        failed = False
+        async with anyio.create_task_group() as outer:
+            send, receive = anyio.create_memory_object_stream[Chunk](self.settings.bound)
+            outer.start_soon(self._reading.run, send)
+            try:
+                with receive:
+                    await self._pipeline(receive)
+            except* (SinkError, SourceError, EmptyInput, UsageError) as group:
+                failed = True
+                self.report.fail(group)
+            except* Exception as group:
+                # Tasks upstream of a failed one find their channel broken: only the cause is worth reporting.
+                bug = group.split((anyio.BrokenResourceError, anyio.ClosedResourceError))[1]
+                if bug is None and not failed:
+                    bug = group
+            finally:
+                self._reading.go_on_with(())
+        if bug is not None:
+            raise bug
+        self.report.result = self._result()
+        return self.report
+
+    def stop(self) -> None:
+        """Stops reading; what has been read is still processed."""
+        self._reading.stop()
+        self._lines.cut_short = self.source.finished
+
+    def interrupt(self, number: int) -> None:
+        """Handles a signal. After a first SIGINT a pipe is read for a while longer; a second one or SIGTERM ends that.
+
+        Later signals end nothing more: all that was read is still written. But a reader of one of our output pipes then
+        gets only that while to take it.
+        """
+        if self._reading.goes_on_after(number):
+            return
+        self._lines.cut_short = self.source.finished
+        if self._outputs is not None:
+            self._outputs.hurry(self._reading.grace_seconds)
+
+    @property
+    def saw_bytes(self) -> bool:
+        """Whether any input has arrived."""
+        return self._reading.saw_bytes
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a signal ended the reading before the input did."""
+        return self._reading.cut_short
+
+    # --- the chain
+
+    async def _pipeline(self, receive: MemoryObjectReceiveStream[Chunk]) -> None:
+        lines = self._lines
+        held = await self._detect(lines, receive)
+        assert self.provider is not None and self.dialect is not None
+        observer = self.observer = Observer(self.provider, self.dialect, self.settings.watch)
+        contexts: dict[str, DecodeContext] = {}
+        if self.source.finished:
+            subagents = self.settings.subagents
+            found = await anyio.to_thread.run_sync(companions_of, self.provider, self.source.name, subagents)
+            contexts = {companion.path: companion.context for companion in found}
+        lines.contexts = contexts
+        self._reading.go_on_with(contexts)
+        if self.source.finished:
+            contexts = {self.source.name: context_of(self.provider, self.source.name), **contexts}
+        self._put_prompt(held)
+        bound = self.settings.bound
+        self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms, lambda: self._reading.whole)
+        sinks = [*self._extra, *self._outputs.sinks(self._transcript)]
+        decode = DecodeInputs(self.dialect, self.source.name, contexts)
+        stages: list[Stage[Any, Any]] = [decode, Normalize(self.provider.tools), self.pair, Consolidate()]
+        stages += [*self._stages, _Observe(self)]
+        first: Stage[Batch, Batch] = Chain()
+        if self.source.finished:  # nothing is live: a task for each stage would only cost switches of the event loop
+            first, stages = Chain(*stages), []
+        async with anyio.create_task_group() as tasks:
+            send, batches = anyio.create_memory_object_stream[Batch](bound)
+            tasks.start_soon(_pump_from, held, lines, first, receive, send)
+            for stage in stages:
+                send, of_stage = anyio.create_memory_object_stream[Batch](bound)
+                tasks.start_soon(pump, stage, batches, send)
+                batches = of_stage
+            if self.source.finished:
+                await write_in_turn(batches, sinks, self._failed)
+            else:
+                await fan_out(batches, sinks, bound, self._failed)
+        await self._outputs.settle()
+        if self._outputs.kept_earlier:
+            self.report.warnings.append("not all was read: the outputs of an earlier reading were kept")
+
+    async def _detect(self, lines: ReadLines, receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
+        """Reads until the dialect is known; returns the batches read so far."""
+        detector = Detector(self.provider)
+        async for chunk in receive:
+            if not chunk.data:
+                break
+            decided = False
+            for batch in lines.push(chunk):
+                decided = detector.push(batch) or decided
+            if decided or detector.given_up:
+                break
+        if detector.dialect is None:
+            last = lines.reader.peek()
+            whole = list(detector.held)
+            if last is not None:
+                detector.push(Batch(self.source.name, records=[last]))
+            detector.held = whole
+            if not detector.seen_records and any(batch.faults for batch in whole):
+                raise NotALog(f"{self.source.name}: no record is under the cap of {self.settings.max_record} bytes")
+            if not detector.seen_records:
+                raise EmptyInput(f"{self.source.name}: the input is empty")
+        try:
+            self.provider, self.dialect = detector.finish()
+        except UnknownFormat as error:
+            raise NotALog(f"{self.source.name}: {error}") from error
+        if self.dialect.answer_only and not self._answers:
+            raise NotALog(f"{self.source.name}: an agent's last answer alone, no stream of events")
+        return detector.held
+
+    def _put_prompt(self, held: list[Batch]) -> None:
+        """A prompt from the settings becomes the first message if the log does not contain it."""
+        prompt = self.settings.prompt
+        assert self.dialect is not None
+        if prompt is None or self.dialect.has_prompt:
+            return
+        if not held:
+            held.append(Batch(self.source.name))
+        source = Source(self.source.name, -1, 0, 0, base_id="prompt")
+        held[0].events.insert(0, UserText(source, "", to_raw(prompt), "prompt"))
+
+    # --- sinks and result
+
+    def _failed(self, sink: Sink, error: SinkError) -> None:
+        if sink.required:
+            self.report.failures.append(error)
+        else:
+            self.report.warnings.append(f"{sink.name} was given up: {error}")
+
+    def _result(self) -> Result | None:
+        if self.observer is None:
+            return None
+        outputs = Outputs() if self._outputs is None else self._outputs.told()
+        result = self.observer.result(self.pair.left, outputs, self._lists)
+        settings = self.settings
+        if settings.target is not None:
+            result.target = settings.target
+        if settings.test_id is not None:
+            result.test_id = settings.test_id
+        if settings.attempt is not None:
+            result.attempt = settings.attempt
+        return result
+
+
+class _Observe:
+    """The stage in which a session's observer and watchers see each batch."""
+
+    def __init__(self, session: StreamSession) -> None:
+        assert session.observer is not None
+        self._session = session
+        self._observers: list[Watcher] = [session.observer, *session.watchers]
+
+    def push(self, item: Batch, /) -> list[Batch]:
+        for observer in self._observers:
+            observer.observe(item)
+        self._session.batches += 1
+        return [item]
+
+    def flush(self) -> list[Batch]:
+        return []
+
+
+async def _pump_from(
+    held: list[Batch],
+    lines: ReadLines,
+    first: Stage[Batch, Batch],
+    receive: MemoryObjectReceiveStream[Chunk],
+    send: MemoryObjectSendStream[Batch],
+) -> None:
+    """The pump of the line reader and the stage after it, which begins with the batches that detection has read."""
+    with receive, send:
+        for batch in held:
+            for out in first.push(batch):
+                await hand_on(send, out)
+        held.clear()
+        await pump(Chain(lines, first), receive, send)

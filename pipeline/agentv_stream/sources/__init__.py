@@ -1,0 +1,1 @@
+"""Where bytes come from: pipes, files, compressed files, folders."""

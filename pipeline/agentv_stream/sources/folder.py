@@ -1,0 +1,80 @@
+"""The file system as providers see it when they look for sub-agents' files."""
+
+import glob
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from agentv_stages.model.payload import told_path
+from agentv_stages.model.provider import Companion, DecodeContext, Folder, Provider, no_companions
+from agentv_stream.sources.files import first_unpacked, is_file
+from agentv_stream.sources.packed_folder import packed_companions
+
+
+class LocalFolder:
+    """Local files. A path that cannot be read is empty, not an error: it may have been removed meanwhile."""
+
+    def glob(self, pattern: str) -> list[str]:
+        """Matching files, sorted; `**` matches at any depth. The part before the first star is taken literally."""
+        head, star, rest = pattern.partition("*")
+        folder, _, tail = head.rpartition("/")
+        found = glob.glob(f"{tail}{star}{rest}", root_dir=folder or None, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
+        paths = (f"{folder}/{name}" if folder else name for name in found)
+        return sorted(path for path in paths if is_file(path))
+
+    def read(self, path: str, limit: int) -> bytes:
+        """The first `limit` decompressed bytes; none of a pipe or a device, which may have no end, or no writer."""
+        try:
+            if not is_file(path):
+                return b""
+            with Path(path).open("rb") as file:
+                return first_unpacked(file, path, limit)
+        except OSError:
+            return b""
+
+
+def companions_of(
+    provider: Provider, path: str, subagents: bool = True, folder: Folder | None = None
+) -> list[Companion]:
+    """The further files of a session's log, then, with `subagents`, those of its sub-agents, in a fixed order.
+
+    `folder` defaults to the local disk. Providers recognise a log by the folders in its path, so on disk they are given
+    the absolute path; files below the current folder are returned as relative paths if the log's path was relative.
+    """
+    found = packed_companions(provider, path, folder) if folder is not None else _local_companions(provider, path)
+    return found if subagents else [companion for companion in found if companion.context.further]
+
+
+def parts_of(
+    provider: Provider, path: str, subagents: bool, folder: Folder | None = None
+) -> tuple[list[str], list[str]]:
+    """The files that are read with a session's log, and those of sub-agents that may seem sessions and are left out."""
+    found = companions_of(provider, path, True, folder)
+    read = [one.path for one in found if subagents or one.context.further]
+    return read, [one.path for one in found if one.path not in read] if may_be_companions(provider) else []
+
+
+def _local_companions(provider: Provider, path: str) -> list[Companion]:
+    whole = _whole(path)
+    found = packed_companions(provider, whole, LocalFolder())
+    head = whole.removesuffix(path) if whole != path else ""
+    return [_named(companion, companion.path.removeprefix(head)) for companion in found] if head[-1:] == "/" else found
+
+
+def _named(companion: Companion, path: str) -> Companion:
+    return Companion(path, replace(companion.context, file=path))
+
+
+def may_be_companions(provider: Provider) -> bool:
+    """Whether a file that looks like a session of its own may belong to another one: the names of Claude's tell."""
+    return provider.companions is not no_companions and provider.name != "claude"
+
+
+def context_of(provider: Provider, path: str, folder: Folder | None = None) -> DecodeContext:
+    """The decode context of a main file; `folder` defaults to the local disk."""
+    whole = _whole(path) if folder is None else path
+    return replace(provider.context(whole, folder or LocalFolder()), file=path, place=told_path(whole))
+
+
+def _whole(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - Path.absolute would keep `..`

@@ -1,0 +1,1 @@
+"""How it flows: bytes to records, records to events, events to calls and messages."""

@@ -1,0 +1,369 @@
+"""Records to events: runs a dialect's decoder over batches and repairs the records that it refuses.
+
+What is tried for one record, in this order: the dialect's typed decoding; the record cleaned by the standard library's
+JSON parser (duplicate keys, NaN, lone surrogates, 1e400, control characters); the same without the members whose shape
+does not fit; the intact part of a truncated document; the objects that can be extracted from it (run together as `}{`,
+or after noise); the dead letters.
+Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not-object`, `too-deep`, `schema`,
+`foreign-record`.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from agentv_stages.chain.pruning import prune
+from agentv_stages.chain.torn_document import whole_part
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.fault import Fault, Reason
+from agentv_stages.model.payload import number, read_json, to_raw
+from agentv_stages.model.provider import DecodeContext, Dialect, RecordDecoder
+from agentv_stages.model.stage import Flushed
+from agentv_stages.session.detect import CERTAIN, objects, rank
+
+REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
+"""What decoders raise for a record that they cannot decode; the last for a time or duration that is not finite."""
+_BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
+_MOST_PRUNED = 8
+_MOST_STRANGERS = 16
+_MOST_TORN = 16  # breaks in one line after which another record is looked for
+_LONGEST_STUMBLE = 10  # characters from where a parser reports the error to the record after a torn literal or escape
+_array = msgspec.json.Decoder(list[Raw])
+_read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
+
+
+class DecodeState(Struct, array_like=True):
+    """All that is remembered between two records: the decoder's own state as JSON, the records of unknown type, and how
+    far row numbers are ahead of line numbers."""
+
+    decoder: Raw
+    looked_at: int = 0
+    strangers: list[Any] = []
+    ahead: int = 0
+
+
+class Decode:
+    """A stage over batches: fills `events`, `ignored`, `unknown` from `records`.
+
+    Several objects on one line each get a row of their own; the rows of later records shift accordingly.
+    """
+
+    def __init__(self, dialect: Dialect, context: DecodeContext | None = None) -> None:
+        self.dialect = dialect
+        self.context = context or DecodeContext()
+        self.decoder: RecordDecoder = dialect.decoder(self.context)
+        self._strangers: list[Mapping[str, Any]] = []
+        self._looked_at = 0
+        self._ahead = 0  # rows by which later records shift: objects that were not the first on their line
+        self._flushed = Flushed()
+
+    def push(self, batch: Batch, /) -> tuple[Batch]:
+        decode, rest = self.decoder.decode, iter(batch.records)
+        if not self._ahead and not batch.document:
+            for record in rest:
+                try:
+                    decode(record, batch)
+                except REFUSED:
+                    self._repair(record, batch)
+                    if self._ahead:
+                        break
+        self._moved_on(batch, list(rest))
+        if batch.strangers:
+            self._look_at_strangers(batch)
+        if len(batch.faults) > 1:  # faults of lines and of unknown records: the order must not depend on the chunking
+            batch.faults.sort(key=_place)
+        return (batch,)
+
+    def _moved_on(self, batch: Batch, rest: list[Record]) -> None:
+        """Decodes the remaining records of a batch with shifted rows, or a document."""
+        decode, records = self.decoder.decode, batch.records
+        for i, record in enumerate(rest, len(records) - len(rest)):
+            records[i] = _moved(record, self._ahead)
+            one, faults = _one_line(records[i]) if batch.document else records[i], len(batch.faults)
+            try:
+                decode(one, batch)
+            except REFUSED:
+                self._repair(one, batch)
+            _as_read(batch, faults, one, records[i])
+
+    def flush(self) -> tuple[Batch, ...]:
+        self._flushed.once()
+        batch = Batch(self.context.file)
+        self.decoder.flush(batch)
+        return (batch,) if batch.events or batch.faults or batch.ignored else ()
+
+    def snapshot(self) -> DecodeState:
+        """A copy that later records do not change."""
+        return msgspec.json.decode(self.save(), type=DecodeState)
+
+    def restore(self, snapshot: object, /) -> None:
+        self.load(msgspec.json.encode(snapshot))
+
+    def save(self) -> bytes:
+        """The state as JSON; equal for two decoders that will behave alike."""
+        return msgspec.json.encode((self.decoder.state, self._looked_at, self._strangers, self._ahead))
+
+    def load(self, data: bytes) -> None:
+        """Restores what `save` returned. Raises: msgspec.MsgspecError for the state of another dialect or version."""
+        state = msgspec.json.decode(data, type=DecodeState)
+        running: Struct = self.decoder.state
+        self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
+        self._looked_at, self._strangers, self._ahead = state.looked_at, state.strangers, state.ahead
+
+    def go_on_in(self, context: DecodeContext) -> "Decode":
+        """A stage that continues with the state of this one, in another file."""
+        after = Decode(self.dialect, context)
+        after.load(self.save())
+        return after
+
+    def _repair(self, record: Record, batch: Batch) -> None:
+        _take_back(record, batch)
+        data = record.data
+        if data.lstrip()[:1] == b"[" and self._explode(record, batch):
+            return
+        if not data.strip():
+            return
+        if b"\0" in data:
+            batch.fault("nul-run", record, f"{data.count(0)} NUL bytes")
+            data = data.replace(b"\0", b"")
+            if not data.strip():
+                return
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            batch.fault("bad-utf8", record, str(error))
+            text = data.decode("utf-8", "replace")
+        try:
+            value = read_json(text)
+        except RecursionError:
+            batch.fault("too-deep", record, "nested too deeply to be read")
+            return
+        except json.JSONDecodeError as error:
+            self._salvage(text, record, batch, error)
+            return
+        self._typed(value, record, batch)
+
+    def _typed(self, value: Any, record: Record, batch: Batch) -> None:
+        """Decodes an untyped value again, without the members that the dialect cannot decode."""
+        if not isinstance(value, dict):
+            batch.fault("not-object", record, f"a JSON {type(value).__name__}")
+            return
+        pruned: list[str] = []
+        faults = len(batch.faults)
+        before = len(batch.events)  # a refused object must not cost the others on its line
+        while True:
+            try:
+                clean = Record(bytes(to_raw(value)), record.offset, record.row)
+                self.decoder.decode(clean, batch)
+            except msgspec.ValidationError as error:
+                del batch.events[before:]
+                if len(pruned) == _MOST_PRUNED or not prune(value, str(error)):
+                    batch.fault("schema", record, str(error))
+                    return
+                pruned.append(str(error))
+            except RecursionError:
+                del batch.events[before:]
+                batch.fault("too-deep", record, "nested too deeply to be decoded")
+                return
+            except REFUSED as error:
+                del batch.events[before:]
+                batch.fault("schema", record, str(error))
+                return
+            else:
+                _as_read(batch, faults, clean, record)
+                if pruned:  # else the cleaned record fits: a duplicate key, or a number out of range
+                    batch.fault("schema", record, "; ".join(pruned))
+                return
+
+    def _explode(self, record: Record, batch: Batch) -> bool:
+        """Decodes a top-level array: each element is a record of its own, at the same offset. False if it is none."""
+        try:
+            elements = _array.decode(record.data)
+        except REFUSED:
+            return False
+        self._open_array(len(elements), batch)
+        for i, element in enumerate(elements):
+            one = Record(bytes(element), record.offset, record.row + i)
+            if one.data.lstrip()[:1] == b"[":
+                batch.fault("not-object", one, "an array within the array of records")
+                continue
+            try:
+                self.decoder.decode(one, batch)
+            except REFUSED:
+                self._repair(one, batch)
+        return True
+
+    def _open_array(self, elements: int, batch: Batch) -> None:
+        further = max(elements - 1, 0)
+        self._ahead += further
+        batch.elements += further
+
+    def _salvage(self, text: str, record: Record, batch: Batch, error: json.JSONDecodeError) -> None:
+        """Extracts whole objects from a line that is not valid JSON."""
+        if record.row == 0 and self._torn_document(text, record, batch, error):
+            return
+        found, rest = _cut(text)
+        torn = batch.unterminated and record is batch.records[-1]
+        self._ahead += max(len(found) - 1, 0)
+        for i, value in enumerate(found):
+            self._typed(value, _moved(record, i), batch)
+        if not found:
+            if _BEGUN.match(text):
+                batch.fault("torn" if torn else "torn-middle", record, str(error))
+            else:
+                batch.fault("not-json", record, "text without JSON")
+        elif rest:
+            begun = rest.lstrip()[:1] == "{"
+            reason: Reason = "torn" if begun and torn else "torn-middle" if begun else "not-json"
+            batch.fault(reason, record, f"{len(found)} objects salvaged, {len(rest)} characters left")
+        else:
+            batch.fault("welded", record, f"{len(found)} objects on one line")
+
+    def _torn_document(self, text: str, record: Record, batch: Batch, error: json.JSONDecodeError) -> bool:
+        """Decodes the intact part of a truncated document; the torn part is the fault. False if this does not apply."""
+        mended = whole_part(text)
+        if mended is None:
+            return False
+        values, at = mended
+        reason: Reason = "torn" if _at_end(text, error) else "torn-middle"
+        if reason == "torn-middle" and len(values) > 1 and len(_cut(text)[0]) >= len(values):
+            return False  # there are records after the break, too
+        self._open_array(len(values), batch)
+        for i, value in enumerate(values):
+            self._typed(value, Record(bytes(to_raw(value)), record.offset, record.row + i), batch)
+        whole = text[:at].encode("utf-8", "replace")
+        if not record.data.startswith(whole):
+            whole = b""  # the text was repaired, so its positions are not those of the file
+        rest = record.data[len(whole) :]
+        fault = Fault(reason, batch.file, record.row, record.offset + len(whole), len(rest), str(error), rest)
+        batch.faults.append(fault)
+        return True
+
+    def _look_at_strangers(self, batch: Batch) -> None:
+        """Checks whether records of unknown type are another agent's: two logs in one input are a fault.
+
+        It is no fault if the other dialect's decoder does not know the record either: ACP's decoder also reads
+        Copilot's variant, and a new kind of update is new to both. An agent's log on disk after its stream is one.
+        """
+        for record in batch.strangers:
+            if self._looked_at >= _MOST_STRANGERS:
+                break
+            self._looked_at += 1
+            alone = objects(record)
+            self._strangers += alone
+            # one record may not be enough to be certain: Pi is recognised by its header and an entry together
+            for head in (alone, self._strangers):
+                found = rank(head)
+                if found and found[0][0] >= CERTAIN and self._is_other(found[0][2], record):
+                    detail = f"looks like {found[0][2].name} in a {self.dialect.name} log"
+                    batch.fault("foreign-record", record, detail)
+                    self._strangers.clear()
+                    break
+        batch.strangers.clear()
+
+    def _is_other(self, dialect: Dialect, record: Record) -> bool:
+        own, other = self.dialect, dialect.decoder(self.context)
+        if dialect.name == own.name or (dialect.live == own.live and type(other) is type(self.decoder)):
+            return False
+        batch = Batch(self.context.file)
+        try:
+            other.decode(record, batch)
+        except REFUSED:
+            return True  # records that do not fit completely would be repaired when read
+        return not batch.unknown
+
+
+def _take_back(record: Record, batch: Batch) -> None:
+    """Removes the events that a decoder made of a record before refusing it: the record will be decoded again."""
+    events = batch.events
+    while events and events[-1].source.row == record.row and events[-1].source.offset == record.offset:
+        events.pop()
+
+
+def _as_read(batch: Batch, since: int, made: Record, record: Record) -> None:
+    """Puts the record as it was read in the place of the one `made` from it, where faults or strangers hold that: the
+    members that were taken out may show which dialect it is.
+    """
+    if batch.strangers and batch.strangers[-1] is made:
+        batch.strangers[-1] = record
+    for i in range(since, len(batch.faults)):
+        if batch.faults[i].data is made.data:
+            batch.faults[i] = replace(batch.faults[i], length=len(record.data), data=record.data)
+
+
+def _moved(record: Record, rows: int) -> Record:
+    return Record(record.data, record.offset, record.row + rows) if rows else record
+
+
+def _place(fault: Fault) -> int:
+    return fault.offset
+
+
+def _one_line(record: Record) -> Record:
+    """A pretty-printed document without its line breaks, because its payloads are spliced into lines."""
+    try:
+        return Record(msgspec.json.format(record.data, indent=-1), record.offset, record.row)
+    except REFUSED:
+        return record
+
+
+def _cut(text: str) -> tuple[list[dict[str, Any]], str]:
+    """The whole records in `text`, and the remaining characters; linear in the length.
+
+    A record begins at the first `{"`, after a whole record, or where another one was torn. Something inside a torn
+    record is never a record of its own, whatever it looks like.
+    """
+    found: list[dict[str, Any]] = []
+    rest: list[str] = []
+    at, tries = 0, 0
+    start = text.find('{"')
+    while start >= 0:
+        try:
+            value, end = _read(text, start)
+        except RecursionError:
+            break
+        except json.JSONDecodeError as error:
+            tries += 1
+            start = _next_start(text, start, error) if tries <= _MOST_TORN else -1
+            continue
+        rest.append(text[at:start])
+        found.append(value)
+        at = end
+        start = text.find('{"', at)
+    rest.append(text[at:])
+    return found, "".join(rest).strip()
+
+
+def _at_end(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether a text is invalid JSON because it ends too early."""
+    return error.msg.startswith("Unterminated string") or error.pos + _LONGEST_STUMBLE >= len(text.rstrip())
+
+
+def _next_start(text: str, start: int, error: json.JSONDecodeError) -> int:
+    """Where the next record can begin after the one at `start` broke at `error`; -1 where none can.
+
+    When a record follows a torn one, the parser reports the error near the first characters of the new record.
+    """
+    broken = error.pos
+    if error.msg.startswith("Unterminated string") or broken >= len(text.rstrip()):
+        return -1  # it is cut off at the end of the text: everything in it is its own
+    near = text.find('{"', broken, broken + _LONGEST_STUMBLE)
+    for place in (text.rfind('{"', start + 1, broken + 2), near):
+        if place > start and _stands_alone(text, place, broken):
+            return place
+    welded = text.find('}{"', broken)
+    return welded + 1 if welded >= 0 else -1
+
+
+def _stands_alone(text: str, place: int, broken: int) -> bool:
+    """Whether a whole object begins at `place`, extends past the break, and is not a member of the torn record."""
+    try:
+        _, end = _read(text, place)
+    except (ValueError, RecursionError):
+        return False
+    return end > broken and text[end : end + 1] not in (",", "]", "}", ":")

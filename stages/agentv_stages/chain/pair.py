@@ -1,0 +1,249 @@
+"""Joins each tool call with its result, by stream and id.
+
+In: batches in file order, their calls normalised. Out: the same batches; each `ToolResult` has its call, an outcome and
+a duration (result time minus call time, where both have one and the log gives none). A call or result that the log
+repeats is dropped and counted (`repeated-call`, `repeated-result`), and so are texts, beginnings and ends of runs, and
+retractions, where their records have ids (`repeated-record`). A result that comes before its call waits for it.
+At `flush`, calls without a result yield results with the outcome `unpaired`. Past 10,000 open calls the oldest is
+closed as `unpaired`; if its result still comes, it is passed on without a call.
+Another call under the id of an open one closes that one as `unpaired` if both are on the same stream. On different
+streams both stay open, and a result belongs to the call of its own stream: some servers number each agent's calls from
+the start. A result whose stream the log does not say is that of an open call elsewhere; if it came before its call,
+they are joined at `flush`, where only one open call has that id.
+A result that says how a call ended but not what it returned (`partial`, an outcome, no output) waits for the output,
+which is in another file; if that never comes, it is the result.
+Faults: `orphan-result` for a result whose call was never seen; it is passed on without a call.
+"""
+
+from itertools import islice
+from zlib import crc32
+
+from msgspec import Struct, convert
+from msgspec.structs import replace
+
+from agentv_stages.chain.repeated_events import ONCE, Identity, RepeatedEvents
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import AnyEvent, Outcome, ToolCall, ToolResult, call_key
+from agentv_stages.model.fault import Fault
+from agentv_stages.model.recent import Recent
+from agentv_stages.model.stage import Flushed
+
+MOST_OPEN = 10_000
+MOST_EARLY = 256
+MOST_RECENT = 1024
+MOST_SEARCHED = 256  # latest open calls that are searched for one of another stream
+_ELSEWHERE = 1 << 32  # no checksum: under this key came the result of another stream's call
+
+
+class PairState(Struct):
+    """Calls without a result (`open`), results without a call (`early`) or an output (`bare`), calls answered lately.
+
+    All are keyed by `call_key`. `recent` holds a checksum of name and input of each answered call, to distinguish a
+    repetition from another call under a reused id: some servers number the calls of each answer from the start
+    (`call_0`, `functions.read:0`). For a call closed without a result it is inverted (`~`): a result may still come.
+    `told` holds the identities of other events, with the places of their records.
+    """
+
+    open: dict[str, ToolCall] = {}
+    early: dict[str, ToolResult] = {}
+    recent: dict[str, int] = {}
+    bare: dict[str, ToolResult] = {}
+    told: list[tuple[Identity, int]] = []
+
+
+class Pair:
+    """A stage over batches. `open_calls` is live: the calls waiting for a result, oldest first, by `call_key`."""
+
+    def __init__(self) -> None:
+        self.state = PairState()
+        self._left: list[ToolCall] = []
+        self._recent = Recent[int](MOST_RECENT)
+        self._told = RepeatedEvents()
+        self._flushed = Flushed()
+
+    @property
+    def open_calls(self) -> dict[str, ToolCall]:
+        return self.state.open
+
+    @property
+    def left(self) -> list[str]:
+        """The ids of the calls waiting for a result; after `flush`, of those that never got one."""
+        return [call.call_id for call in self._left or self.state.open.values()]
+
+    def push(self, batch: Batch, /) -> tuple[Batch]:
+        events = batch.events
+        calls, early, answered = self.state.open, self.state.early, self._recent.get
+        once, told = ONCE.get, self._told.has
+        out: list[AnyEvent] | None = None
+        for i, event in enumerate(events):
+            kind = type(event)
+            if kind is ToolResult:
+                if out is None:
+                    out = events[:i]
+                self._result(event, batch, out)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
+            elif kind is ToolCall:
+                call: ToolCall = event  # type: ignore[assignment]  # as above
+                key = call_key(call)
+                known = calls.get(key)
+                if known is not None:
+                    repeated = known.name == call.name and bytes(known.input_json) == bytes(call.input_json)
+                else:
+                    seen = answered(key)
+                    repeated = seen is not None and _checksum(call) in (seen, ~seen)
+                if repeated:
+                    batch.ignore("repeated-call")
+                    if out is None:
+                        out = events[:i]
+                    continue
+                if known is not None or len(calls) >= MOST_OPEN:
+                    if out is None:
+                        out = events[:i]
+                    self._let_go(key if known is not None else next(iter(calls)), out)
+                calls[key] = call
+                if out is not None:
+                    out.append(event)
+                if early and key in early:
+                    if out is None:
+                        out = events[: i + 1]
+                    self._result(early.pop(key), batch, out)
+            elif (what := once(kind)) is not None and told(event, what):
+                batch.ignore("repeated-record")
+                if out is None:
+                    out = events[:i]
+            elif out is not None:
+                out.append(event)
+        if out is not None:
+            batch.events = out
+        return (batch,)
+
+    def flush(self) -> tuple[Batch, ...]:
+        """Returns what is left: results whose call never came, calls whose result never came."""
+        self._flushed.once()
+        state = self.state
+        batch = Batch()
+        elsewhere: dict[str, list[str]] = {}
+        for key, call in state.open.items() if state.early else ():
+            elsewhere.setdefault(call.call_id, []).append(key)
+        for key, result in state.early.items():
+            keys = elsewhere.pop(result.call_id, ())
+            if len(keys) == 1:  # the call came later, and on another stream
+                state.open[key] = state.open.pop(keys[0])
+                self._result(result, batch, batch.events)
+            else:
+                self._orphan(result, batch, batch.events)
+        for key in list(state.bare):
+            self._let_go(key, batch.events)
+        self._left = list(state.open.values())
+        batch.events += map(_unpaired, self._left)
+        state.early, state.open, state.bare = {}, {}, {}
+        return (batch,) if batch.events else ()
+
+    def snapshot(self) -> PairState:
+        state = self.state
+        return PairState(
+            dict(state.open), dict(state.early), self._recent.items(), dict(state.bare), self._told.snapshot()
+        )
+
+    def restore(self, snapshot: object, /) -> None:
+        self.state = convert(snapshot, PairState, from_attributes=True)
+        self._recent.load(self.state.recent)
+        self._told.restore(self.state.told)
+        self.state.recent, self.state.told = {}, []
+
+    def _let_go(self, key: str, out: list[AnyEvent]) -> None:
+        """Closes an open call: with what is known of its end, else as `unpaired`."""
+        call, told = self.state.open.pop(key), self.state.bare.pop(key, None)
+        self._recent.put(key, ~_checksum(call))
+        if told is None:
+            out.append(_unpaired(call))
+        else:
+            out.append(_joined(replace(told, partial=False), call, told.outcome, told.duration_ms))
+
+    def _elsewhere(self, result: ToolResult) -> str | None:
+        """The key of an open call with this id on another stream: a log may not say on which stream a result is."""
+        latest = islice(reversed(self.state.open.items()), MOST_SEARCHED)
+        return next((key for key, call in latest if call.call_id == result.call_id), None)
+
+    def _result(self, result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
+        state, key = self.state, call_key(result)
+        call = state.open.get(key)
+        if call is None:
+            checksum = self._recent.get(key)
+            if checksum is not None and 0 <= checksum < _ELSEWHERE:
+                batch.ignore("repeated-result")
+                return
+            if checksum is not None and checksum < 0:  # its call was closed without a result
+                if not result.partial:
+                    self._recent.put(key, ~checksum)
+                out.append(result)
+                return
+            other = self._elsewhere(result)
+            if other is None:
+                if checksum == _ELSEWHERE:
+                    batch.ignore("repeated-result")
+                else:
+                    self._wait(result, key, batch, out)
+                return
+            if not result.partial:
+                self._recent.put(key, _ELSEWHERE)
+            key, call = other, state.open[other]
+        duration, outcome = result.duration_ms, result.outcome
+        if not result.partial:
+            del state.open[key]
+            self._recent.put(key, _checksum(call))
+            if state.bare:
+                bare = state.bare.pop(key, result)
+                duration = bare.duration_ms if duration is None else duration
+                outcome = outcome or bare.outcome
+        elif result.output_json is None and outcome is not None:
+            state.bare[key] = result
+            return
+        out.append(_joined(result, call, outcome, duration))
+
+    def _wait(self, result: ToolResult, key: str, batch: Batch, out: list[AnyEvent]) -> None:
+        """Keeps a result until its call comes; an earlier one of that call, or the oldest of too many, is given up."""
+        early = self.state.early
+        if key in early or len(early) >= MOST_EARLY:
+            given_up = early.pop(key if key in early else next(iter(early)))
+            self._orphan(given_up, batch, out, result.source.offset)
+        early[key] = result
+
+    @staticmethod
+    def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent], before: int | None = None) -> None:
+        """Passes on a result without a call; the fault gives its position, as its record may be batches back. It stands
+        `before` faults of later records than that offset: their order must not depend on the chunking."""
+        source, detail = result.source, f"no call has the id {result.call_id[:80]!r}"
+        fault = Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, b"")
+        at = len(batch.faults)
+        while before is not None and at and batch.faults[at - 1].offset > before:
+            at -= 1
+        batch.faults.insert(at, fault)
+        out.append(result)
+
+
+def _unpaired(call: ToolCall) -> ToolResult:
+    return ToolResult(call.source, call.part, call.call_id, None, "unpaired", None, None, None, False, call)
+
+
+def _joined(result: ToolResult, call: ToolCall, outcome: Outcome | None, duration_ms: int | None) -> ToolResult:
+    """The result with its call; `duration_ms` None is replaced by the time between them."""
+    if duration_ms is None:
+        begun, ended = call.source.time_ms, result.source.time_ms
+        if begun is not None and ended is not None and ended >= begun:
+            duration_ms = ended - begun
+    return ToolResult(
+        result.source,
+        result.part,
+        result.call_id,
+        result.output_json,
+        outcome or "ok",
+        result.exit_code,
+        duration_ms,
+        result.agent_id,
+        result.partial,
+        call,
+    )
+
+
+def _checksum(call: ToolCall) -> int:
+    return crc32(call.input_json, crc32(call.name.encode()))

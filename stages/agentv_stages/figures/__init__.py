@@ -1,0 +1,1 @@
+"""What is counted: statistics, totals, the result of a session."""

@@ -1,0 +1,156 @@
+"""What a provider is: its dialects, its tools, the places of its logs. To support another agent, add a provider.
+
+A provider is a package `agentv_stages/providers/<name>/` whose `__init__.py` defines `PROVIDER`; see
+docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entry point group `agentv_stream.providers`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import MAIN, Source
+from agentv_stages.model.tools import ToolTable
+
+Head: TypeAlias = Sequence[Mapping[str, Any]]
+"""The first records of an input that are JSON objects, decoded; at most 64."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeContext:
+    """What a decoder knows about its input in advance.
+
+    `file` names it in sources; `place` is its full path, for agents whose folder names say what no record does. A
+    sub-agent's file comes with the `stream` of its records, the `parent_call` that started it and the `session_id` of
+    its parent, as far as they are known. `further`: the file continues the session's own log, with the same decoder and
+    row numbering. In a fork, records older than `begun_ms` were copied from the parent's log; it is set where nothing
+    in the log says so before the copy ends.
+    """
+
+    file: str = ""
+    stream: str = MAIN
+    parent_call: str | None = None
+    session_id: str | None = None
+    further: bool = False
+    place: str = ""
+    begun_ms: int | None = None
+
+    def source(self, record: Record, time_ms: int | None = None, base_id: str = "") -> Source:
+        """The source of a record, on the stream of the input. Speed-critical decoders build theirs inline."""
+        return Source(self.file, record.row, record.offset, len(record.data), time_ms, self.stream, base_id)
+
+
+class RecordDecoder(Protocol):
+    """Turns the records of one input into events; one object per input.
+
+    All that it remembers is in `state`, a Struct (mutable, default-constructible, JSON-encodable by msgspec), so that a
+    follower can save it and continue later. It must not grow with the session.
+    """
+
+    state: Any  # each decoder's own Struct; a narrower type here would reject all of them
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        """Appends the events of `record` to `batch.events`; counts a record without any (`ignore`, `unknown_type`).
+
+        Decodes the record before it appends anything.
+
+        Raises: msgspec.MsgspecError or UnicodeDecodeError when the bytes do not fit the wire Structs; `Decode` then
+        repairs the record (duplicate keys, NaN, lone surrogates, members of an unexpected shape) and calls again.
+        """
+        ...
+
+    def flush(self, batch: Batch) -> None:
+        """The input has ended: appends events that were held back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One log format of a provider.
+
+    `detect` examines the first records and says how sure it is, 0.0 to 1.0 (1.0: no other format looks like this).
+    `has_end`: a good run has an end record (`SessionEnd`); without it a session is `incomplete`. Where a dialect has
+    none, a session is `complete` when no call is open and its last answer is final, else `unknown`.
+    `live`: the format of a pipe; else of a log on disk. `losses`, for the result, says what the format cannot express.
+    `has_prompt` False: the log does not contain the user's prompt, so a caller who knows it may add it.
+    `answer_only`: the last answer and nothing of what was done for it, so that figures would say nothing; `run` does
+    not take it for a stream of events.
+    `ranges`: a decoder that starts in the middle of a log soon knows all that it needs, so ranges of a large log can be
+    decoded in parallel.
+    """
+
+    name: str
+    detect: Callable[[Head], float]
+    decoder: Callable[[DecodeContext], RecordDecoder]
+    live: bool
+    has_end: bool
+    losses: tuple[str, ...] = ()
+    has_prompt: bool = True
+    ranges: bool = False
+    answer_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogRoot:
+    """Where a provider keeps its logs: `$variable/below` where the variable is set, else `default` (`~` expanded).
+
+    `below` is added to `default`, too, as far as that does not end with it. `patterns` are globs below the root that
+    find main session files; `database` marks an SQLite store.
+    """
+
+    default: str
+    variable: str | None = None
+    below: str = ""
+    patterns: tuple[str, ...] = ("**/*.jsonl",)
+    database: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A file that belongs to a session: a sub-agent's, or one that continues the session's own log."""
+
+    path: str
+    context: DecodeContext
+
+
+class Folder(Protocol):
+    """The access to the file system that `Provider.companions` gets."""
+
+    def glob(self, pattern: str) -> list[str]:
+        """Paths of files that match, sorted; the folders before the first `*` are taken literally."""
+        ...
+
+    def read(self, path: str, limit: int) -> bytes:
+        """The first `limit` bytes, decompressed; empty where the file cannot be read."""
+        ...
+
+
+def no_companions(path: str, folder: Folder) -> list[Companion]:
+    """`companions` of a provider whose sub-agents have no files of their own."""
+    return []
+
+
+def plain_context(path: str, folder: Folder) -> DecodeContext:
+    """`context` of a log that contains everything a decoder needs."""
+    return DecodeContext(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """An agent: its dialects (live ones first), its table of tools, its log roots, its sub-agents' files.
+
+    `aliases` are AgentV's provider kinds that mean this provider. `companions(path, folder)` lists the sub-agents'
+    files of the session whose main file is `path`, in a fixed order; files that continue its own log come first. Where
+    it is expensive to find out who started them, `companion_files` returns only their paths, so that a follower calls
+    `companions` only for new ones. `context` gives the decoder of a main file what files beside the log say.
+    """
+
+    name: str
+    title: str
+    dialects: tuple[Dialect, ...]
+    tools: ToolTable
+    aliases: tuple[str, ...] = ()
+    roots: tuple[LogRoot, ...] = ()
+    companions: Callable[[str, Folder], list[Companion]] = no_companions
+    companion_files: Callable[[str, Folder], list[str]] | None = None
+    context: Callable[[str, Folder], DecodeContext] = plain_context

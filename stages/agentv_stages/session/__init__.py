@@ -1,0 +1,1 @@
+"""One session: how it is opened, read and written."""

@@ -1,0 +1,226 @@
+"""Detects the dialect of an input from its first records, never from its path."""
+
+import re
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from typing import Any
+
+from agentv_stages.chain.foreign import OURS, foreign_agent
+from agentv_stages.chain.printed import Printed
+from agentv_stages.chain.torn_document import whole_part
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.payload import decode_json
+from agentv_stages.model.provider import Dialect, Provider
+from agentv_stages.model.visible import visible
+from agentv_stages.providers import NAMES, get_provider, plugins
+
+MOST_RECORDS = 64
+MOST_NOISE = 8_192  # records without any JSON object that are examined (a wrapper's output before the agent's)
+MOST_BYTES = 256 * 1024
+MOST_GIANT = 256 * 1024 * 1024  # bytes of records over the cap that are held while the dialect is unknown
+ENOUGH_RECORDS = 5
+MOST_NAMED = 8  # dialects that a message names; the others are only counted
+CERTAIN = 1.0
+LIKELY = 0.5  # a weaker match loses against the log of an unsupported agent
+SEVERAL_LINES = "; where records go over several lines, `jq -c .` puts each on one"
+EARLY_LOOKS = frozenset((4, 12))  # records after which a decision is tried, within one batch
+
+
+class UnknownFormat(ValueError):
+    """No dialect fits the input. `tried` names the dialects, `found` describes the input.
+
+    `agent` names the log of an unsupported agent, if recognised ("a Droid session"); `looks` is the dialect that fits
+    where it is not the requested provider's.
+    """
+
+    def __init__(self, found: str, tried: Iterable[str], agent: str | None = None, looks: str | None = None) -> None:
+        self.found = found
+        self.tried = tuple(tried)
+        self.agent = agent
+        self.looks = looks
+        if agent is not None:
+            super().__init__(OURS if agent == OURS else f"{agent}; not supported ({found})")
+        elif looks is not None:
+            super().__init__(f"looks like {looks}; tried only {', '.join(self.tried)}")
+        elif len(self.tried) > MOST_NAMED:
+            super().__init__(f"not a log of a known agent: {found}; tried all {len(self.tried)} known dialects")
+        else:
+            super().__init__(f"not a log of a known agent: {found}; tried only {', '.join(self.tried)}")
+
+
+def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tuple[float, Provider, Dialect]]:
+    """The dialects that fit, the surest first. Providers are tried in order, and a certain match ends the search.
+
+    None fits the log of an unsupported agent that only shares a few lines with them, such as its errors.
+    """
+    found: list[tuple[float, Provider, Dialect]] = []
+    for provider in [only] if only else _providers():
+        for dialect in provider.dialects:
+            score = dialect.detect(head)
+            if score > 0:
+                found.append((score, provider, dialect))
+                if score >= CERTAIN:
+                    return [found[-1]]
+    found.sort(key=lambda entry: -entry[0])
+    if found and only is None and found[0][0] < LIKELY and foreign_agent(head) is not None:
+        return []
+    return found
+
+
+def _providers() -> Iterable[Provider]:
+    for name in NAMES:
+        yield get_provider(name)
+    yield from plugins().values()
+
+
+class Detector:
+    """Holds the first batches until a dialect is decided. `only` limits the search to one provider's dialects."""
+
+    def __init__(self, only: Provider | None = None) -> None:
+        self.only = only
+        self.held: list[Batch] = []
+        self.provider: Provider | None = None
+        self.dialect: Dialect | None = None
+        self.sure = True  # more records would not change the decision
+        self._head: list[Mapping[str, Any]] = []
+        self._records = 0
+        self._noise = 0
+        self._bytes = 0
+        self._first = b""
+        self._giant = 0
+        self._object: Printed | None = None  # one that is printed on several lines
+
+    def push(self, batch: Batch) -> bool:
+        """Takes the next batch; True once the dialect is decided."""
+        self.held.append(batch)
+        self._giant += sum(fault.length for fault in batch.faults if fault.part != "whole")
+        before = len(self._head)
+        for record in batch.records:
+            if self._records - self._noise >= MOST_RECORDS or self._noise >= MOST_NOISE:
+                break
+            self._records += 1
+            self._first = self._first or record.data[:200]
+            found_objects = objects(record) or self._printed(record.data)
+            if not found_objects:
+                self._noise += 1
+                continue
+            self._bytes += len(record.data)
+            self._head.extend(found_objects)
+            if len(self._head) in EARLY_LOOKS:  # untyped decoding of 64 records costs more than a small session
+                early = rank(self._head, self.only)
+                if early and early[0][0] >= CERTAIN:
+                    self._decide(early)
+                    return True
+        if len(self._head) == before:
+            return False
+        found = rank(self._head[:MOST_RECORDS], self.only)
+        enough = self._records - self._noise >= MOST_RECORDS or len(self._head) >= ENOUGH_RECORDS
+        full = enough or self._bytes >= MOST_BYTES
+        if found and (found[0][0] >= CERTAIN or full):
+            self._decide(found)
+            return True
+        return False
+
+    def fork(self) -> "Detector":
+        """A copy, to try what one more batch would decide."""
+        other = Detector(self.only)
+        other.held, other.provider, other.dialect = list(self.held), self.provider, self.dialect
+        other._head, other._first = list(self._head), self._first
+        other._records, other._noise, other._bytes = self._records, self._noise, self._bytes
+        other._giant, other._object = self._giant, deepcopy(self._object)
+        return other
+
+    def _printed(self, line: bytes) -> list[Mapping[str, Any]]:
+        """The object whose last line this is: among other lines, from a lone `{` to a lone `}`."""
+        if line == b"{":
+            self._object = Printed([line])
+        elif self._object is not None and self._object.takes(line) and self._object.add(line):
+            printed, self._object = Record(b"".join(self._object.lines), 0, 0), None
+            return objects(printed)
+        return []
+
+    @property
+    def given_up(self) -> bool:
+        """Whether so much was seen without a clue that there is no point in reading on and holding it all."""
+        searched = self._records - self._noise >= MOST_RECORDS or self._noise >= MOST_NOISE
+        return self.dialect is None and (searched or self._giant >= MOST_GIANT)
+
+    @property
+    def seen_giants(self) -> bool:
+        """Whether there were records over the cap."""
+        return self._giant > 0
+
+    @property
+    def seen_records(self) -> int:
+        """How many records were examined."""
+        return self._records
+
+    def finish(self) -> tuple[Provider, Dialect]:
+        """Decides at the end of the input.
+
+        Raises: UnknownFormat when nothing fits.
+        """
+        if self.dialect is None:
+            found = rank(self._head[:MOST_RECORDS], self.only)
+            if not found:
+                head = self._head[:MOST_RECORDS]
+                tried = [d.name for p in ([self.only] if self.only else _providers()) for d in p.dialects]
+                others = rank(head) if self.only else []
+                looks = others[0][2].name if others else None
+                hint = "" if head else SEVERAL_LINES
+                raise UnknownFormat(describe(self._first, hint), tried, foreign_agent(head), looks)
+            self._decide(found)
+            self.sure = found[0][0] >= CERTAIN
+        assert self.provider is not None and self.dialect is not None
+        return self.provider, self.dialect
+
+    def _decide(self, found: list[tuple[float, Provider, Dialect]]) -> None:
+        _, self.provider, self.dialect = found[0]
+
+
+def objects(record: Record) -> list[Mapping[str, Any]]:
+    """The JSON objects of a record: itself, or the first elements of an array; none for anything else.
+
+    For a truncated document, those of its intact part.
+    """
+    try:
+        value = decode_json(record.data)
+    except (ValueError, RecursionError):
+        torn = whole_part(record.data.decode("utf-8", "replace")) if record.row == 0 else None
+        if torn is not None:
+            return list(torn[0][:MOST_RECORDS])
+        start = record.data.find(b'{"')
+        if start <= 0:
+            return []
+        try:
+            value = decode_json(record.data[start:])
+        except (ValueError, RecursionError):
+            return []
+    if isinstance(value, list):
+        return [v for v in value[:MOST_RECORDS] if isinstance(v, dict)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return [value] if isinstance(value, dict) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+
+
+_BROKEN_JSON = re.compile(rb"\s*\{\s*\n\s*\"")
+_SIGNS = (
+    (b"\xff\xfe", "it is UTF-16 (as `>` of Windows PowerShell writes); convert it to UTF-8"),
+    (b"\xfe\xff", "it is UTF-16; convert it to UTF-8"),
+    (b"\x1f\x8b", "it is compressed with gzip; give the file itself, or unpack it in the pipe (`gzip -dc`)"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed with zstd; give the file itself, or unpack it in the pipe (`zstd -dc`)"),
+    (b"PK\x03\x04", "it is a ZIP archive; unpack it first"),
+    (b"SQLite format 3\0", "it is an SQLite database"),
+)
+
+
+def describe(data: bytes, hint: str = "") -> str:
+    """The beginning of an input as one short printable line; `hint` is appended to JSON with line ends."""
+    if not data:
+        return "no records"
+    for sign, meaning in _SIGNS:
+        if data.startswith(sign):
+            return meaning
+    text = data[:80].decode("utf-8", "replace")
+    odd = sum(c == "\N{REPLACEMENT CHARACTER}" or not (c.isprintable() or c.isspace()) for c in text)
+    if len(text) > 16 and odd * 4 > len(text):
+        return "it is binary data"
+    return f"it begins with '{visible(text)}'{hint if _BROKEN_JSON.match(data) else ''}"
