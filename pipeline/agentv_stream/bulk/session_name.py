@@ -9,19 +9,23 @@ from typing import Any
 
 from agentv_stages.figures.result import Observer
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.outputs.naming import FINISHED_PATIENCE, safe_part, stem
+from agentv_stream.outputs.naming import FINISHED_PATIENCE, safe_part, stand_in_id, stem
 
 
 class SessionName:
     """Fixed by what is known at its first use, so that all outputs of a session have the same name.
 
-    `key` identifies the session, `source` its log; `changed_ms` (UTC) is used as start if the log has none.
+    `key` identifies the session, `source` its log; `place` is where that is read (a path or URL). `changed_ms` (UTC) is
+    used as start if the log has none.
     """
 
-    def __init__(self, observer: Observer, key: str, source: str, changed_ms: int, target: str | None) -> None:
+    def __init__(
+        self, observer: Observer, key: str, source: str, place: str, changed_ms: int, target: str | None
+    ) -> None:
         self.key = key
         self._observer = observer
         self._source = source
+        self._place = place
         self._changed_ms = changed_ms
         self._target = target
 
@@ -35,7 +39,7 @@ class SessionName:
     def identity(self) -> Identity:
         """What every row of the transcript says about the session."""
         facts = self._observer.facts
-        session_id = facts.session_id or f"unknown-{self.key}"
+        session_id = facts.session_id or stand_in_id(self._place)
         return Identity.of(
             self._observer,
             test_id=session_id,

@@ -150,7 +150,7 @@ class Session:
                 raise self._damage[0] from None
             raise
         provider, observer = safe_part(reader.provider.name), reader.observer
-        name = SessionName(observer, self.key, unit.name, unit.mtime_ns // 1_000_000, work.target)
+        name = SessionName(observer, self.key, unit.name, unit.place, unit.mtime_ns // 1_000_000, work.target)
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", provider)
             self.transcript = Transcript(folder, name, work.run)

@@ -9,7 +9,7 @@ import re
 import secrets
 from datetime import UTC, datetime
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from agentv_stages.model.times import iso, nearest_date_ms
 
@@ -47,10 +47,14 @@ def stem_start(name: str) -> int | None:
     return int(when.timestamp()) * 1000 + when.microsecond // 1000
 
 
-def stand_in_id(path: str) -> str:
-    """The session id for a log that has none: its file's name, and a suffix to distinguish files of the same name."""
-    place = Path(path).absolute()
-    return f"unknown-{place.stem}-{blake2b(str(place).encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
+def stand_in_id(log: str) -> str:
+    """The session id for a log that has none: its file's name, and a suffix to distinguish files of the same name.
+
+    `log` is a path, or a URL, which means the same wherever it is read.
+    """
+    place = log if "://" in log else str(Path(log).absolute())
+    name = PurePosixPath(place).stem
+    return f"unknown-{name}-{blake2b(place.encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
 
 
 def stand_in_start(path: str, else_ms: int = 0) -> int:
