@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentv_stages.chain.lines import DEFAULT_CAP
 from agentv_stream import import_sessions, summarize, summarize_groups, summarize_many
 from agentv_stream.bulk import engine as engines
 from agentv_stream.bulk.engine import Crew
@@ -450,6 +451,34 @@ def test_a_transcript_is_the_one_that_consume_writes(tmp_path: Path) -> None:
     }
     assert len(consumed) == 6
     assert imported == consumed
+
+
+@pytest.mark.parametrize("cut", [b"", b"\n"], ids=["at the end", "in the middle"])
+def test_a_record_over_the_cap_is_copied_as_consume_copies_it(cut: bytes, tmp_path: Path) -> None:
+    giant = b'{"type":"user","x":"' + b"g" * DEFAULT_CAP + b'"}'
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(claude_session(5, 2) + giant + cut + (claude_session(6, 1) if cut else b""))
+    import_sessions([log], transcripts=tmp_path / "i", engine="serial")
+    assert consume(tmp_path, log, "--out", tmp_path / "c", "--quiet").code == 0
+    found: list[tuple[dict[str, Any], bytes]] = []
+    for folder in (tmp_path / "i", tmp_path / "c"):
+        (letters,) = folder.glob("*.dead-letters.jsonl")
+        (line,) = map(json.loads, letters.read_bytes().splitlines())
+        blob = folder / line.pop("blob")
+        assert list(folder.rglob("*.bin")) == [blob]
+        found.append((line, blob.read_bytes()))
+    assert found[0] == found[1]
+    assert found[0][0]["length"] == len(found[0][1]) == len(giant)
+
+
+def test_a_copy_of_a_record_over_the_cap_goes_with_the_record(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.jsonl", tmp_path / "i"
+    log.write_bytes(claude_session(5, 2) + b"[" * (DEFAULT_CAP + 1))
+    import_sessions([log], transcripts=out, engine="serial")
+    assert len(list(out.rglob("*.bin"))) == 1
+    log.write_bytes(claude_session(5, 3))
+    import_sessions([log], transcripts=out, engine="serial")
+    assert list(out.rglob("*.bin")) == []
 
 
 def test_a_session_without_a_message_has_no_transcript(tmp_path: Path) -> None:

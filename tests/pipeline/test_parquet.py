@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentv_stages.chain.lines import DEFAULT_CAP
 from agentv_stream import import_sessions, summarize
 from agentv_stream.bulk import object_store, plan, shards, staging
 from agentv_stream.bulk.manifest import read_manifest
@@ -44,6 +45,13 @@ def test_the_docs_tell_every_column_and_no_other() -> None:
         section = text.split(f"## `{table}`")[1].split("\n## ")[0]
         told = re.findall(r"^\| `(\w+)` \| (\w+)", section, re.MULTILINE)
         assert told == list(COLUMNS[table]), table
+
+
+def test_a_row_of_a_record_over_the_cap_says_how_long_it_is(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_bytes(claude_session(5, 2) + b"[" * (DEFAULT_CAP + 1))
+    import_sessions([tmp_path / "log.jsonl"], parquet=tmp_path / "d", engine="serial")
+    (row,) = _rows(tmp_path / "d", "faults")
+    assert (row["reason"], row["length"]) == ("too-large", DEFAULT_CAP + 1)
 
 
 def test_rows_say_what_the_session_says(tmp_path: Path) -> None:

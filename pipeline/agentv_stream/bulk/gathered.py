@@ -51,6 +51,8 @@ class Gathered:
             if patched is not None:
                 os.pwrite(file, patched[1], patched[0])
             self._leave()
+            if not object_store.is_url(place):
+                prepare_folder(Path(place).parent)
         except OSError as error:
             raise self._failure(error) from error
         object_store.put_file(self._local, place)

@@ -26,6 +26,7 @@ class Letters:
         self._before: set[str] | None = None
         self._written: set[str] = set()
         self._giant: Fault | None = None
+        self._giant_bytes: Gathered | None = None
 
     def write(self, faults: Iterable[Fault]) -> None:
         """Raises: SinkError."""
@@ -34,12 +35,22 @@ class Letters:
                 blob = None if dead_letters.stands_in_line(fault) else self._blob(fault)
                 self._rows.write(dead_letters.render(fault, blob))
                 continue
-            # A record over the cap is not copied: only its position in the source is written.
-            if fault.part == "begin":
-                self._giant = fault
-            elif fault.part == "end" and self._giant is not None:
-                self._rows.write(dead_letters.render(self._giant, None, fault.offset - self._giant.offset))
-                self._giant = None
+            self._piece(fault)
+
+    def _piece(self, fault: Fault) -> None:
+        """Copies a record over the cap piece by piece; its line comes with its end."""
+        if fault.part == "begin":
+            self._giant, self._giant_bytes = fault, Gathered(self._folder, self._run)
+        giant, copied = self._giant, self._giant_bytes
+        if giant is None or copied is None:
+            return
+        copied.write(fault.data)
+        if fault.part == "end":
+            name = dead_letters.blob_name(giant)
+            copied.publish(object_store.join(self._blobs, name))
+            self._written.add(name)
+            self._rows.write(dead_letters.render(giant, self._shown(name), fault.offset - giant.offset))
+            self._giant = self._giant_bytes = None
 
     def close(self) -> str | None:
         """Publishes the letters; returns their place, None if there are none. Raises: SinkError."""
@@ -57,6 +68,8 @@ class Letters:
     def abandon(self) -> None:
         """Discards the letters. Raises: SinkError."""
         self._rows.abandon()
+        if self._giant_bytes is not None:
+            self._giant_bytes.abandon()
         if self._written:
             self._keep(self._found_before())
 
@@ -65,6 +78,10 @@ class Letters:
         if name not in self._written and name not in self._found_before():
             object_store.put(object_store.join(self._blobs, name), fault.data, self._run)
         self._written.add(name)
+        return self._shown(name)
+
+    def _shown(self, name: str) -> str:
+        """How a line names a blob."""
         return object_store.join(f"{self._name.key}.dead", name)
 
     def _found_before(self) -> set[str]:

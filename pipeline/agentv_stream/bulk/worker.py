@@ -12,11 +12,13 @@ from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, Raw
+from msgspec.structs import replace
 
 from agentv_stages.chain.consolidate import Consolidate
 from agentv_stages.figures.merge import day_of, summary_of
 from agentv_stages.figures.result import Observer, Result
 from agentv_stages.model.batch import Batch
+from agentv_stages.model.fault import Fault
 from agentv_stages.model.payload import NULL, told_path
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
@@ -131,6 +133,7 @@ class Session:
         self.transcript: Transcript | None = None
         self.trajectory: TrajectoryFile | None = None
         self._damage: list[DamagedArchive] = []
+        self._giant: Fault | None = None  # the beginning of a record over the cap, until its end
 
     def open(self) -> SessionReader:
         """Begins to read. Raises: AgentvStreamError."""
@@ -253,7 +256,12 @@ class Session:
             for row in rows.call_rows(key, message, most):
                 staging.add("tool_calls", row, most)
         for fault in batch.faults:
-            if fault.part in ("whole", "begin"):
+            if fault.part == "begin":
+                self._giant = fault
+            elif fault.part == "end" and self._giant is not None:  # only now its length is known
+                giant = replace(self._giant, length=fault.offset - self._giant.offset)
+                staging.add("faults", rows.fault_row(key, self.unit.name, giant))
+            elif fault.part == "whole":
                 staging.add("faults", rows.fault_row(key, self.unit.name, fault))
 
     def _close(self, result: Result, observer: Observer) -> None:
