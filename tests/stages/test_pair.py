@@ -18,6 +18,7 @@ from agentv_stages.model.event import (
     Retract,
     SessionEnd,
     SessionInfo,
+    Source,
     ToolCall,
     ToolResult,
     UserText,
@@ -73,6 +74,26 @@ def test_a_duration_is_the_logs_or_the_time_between(
 ) -> None:
     out, _, _ = run(call(0, "t", time_ms=begun), result(1, "t", time_ms=ended, duration_ms=given))
     assert results(out)[0].duration_ms == duration
+
+
+def test_open_calls_of_a_message_that_is_taken_back_are_cancelled() -> None:
+    """The retraction names messages or records. Other open calls stay; a late result is no fault."""
+    named = Source("log", 3, 30, 1, None, "main", "record-c")
+    open_calls = [
+        call(0, "a", message="m0"),
+        call(1, "b", message="m1"),
+        ToolCall(named, "", "m2", "c", "Bash", Raw(b"{}")),
+    ]
+    back = Retract(at(4), "", ("m1", "record-c"), "rewind")
+    out, faults, _ = run(*open_calls, back, result(5, "b"), result(6, "a"))
+    assert [(type(e).__name__, getattr(e, "call_id", None), getattr(e, "outcome", None)) for e in out[3:]] == [
+        ("Retract", None, None),
+        ("ToolResult", "b", "cancelled"),
+        ("ToolResult", "c", "cancelled"),
+        ("ToolResult", "b", "ok"),
+        ("ToolResult", "a", "ok"),
+    ]
+    assert faults == []
 
 
 def test_open_calls_come_at_the_end_as_unpaired() -> None:

@@ -1,10 +1,14 @@
+import json
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import msgspec
 import pytest
+from hypothesis import strategies as st
 
 from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.pair import Pair
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
     AnyEvent,
@@ -24,7 +28,7 @@ from agentv_stages.providers.qwen.companions import companions
 from agentv_stages.providers.qwen.state import KEEP
 from agentv_stages.session.detect import rank
 from agentv_stream.sources.folder import LocalFolder
-from agentv_stream.summary import SessionReader, read_file
+from agentv_stream.summary import SessionReader, read_file, summarize
 from support.decoding import (
     asked_calls,
     best,
@@ -45,6 +49,7 @@ from support.decoding import (
     total,
     usages,
 )
+from support.scenarios.dialects import WRITERS
 
 STREAM = dialect(PROVIDER, "qwen-stream")
 SESSION = dialect(PROVIDER, "qwen-session")
@@ -193,6 +198,111 @@ def test_notices_of_0_24_are_told_and_name_their_call() -> None:
         ("retry", "retry", None),
     ]
     assert [e.injected for e in batch.events if isinstance(e, UserText)] == [True]
+
+
+SKIPPED = "Skipped because the provider attempt was retried before execution."
+
+
+def retry(**data: Any) -> dict[str, Any]:
+    line = {"type": "system", "subtype": "retry", "uuid": "y", "session_id": "s-1", "parent_tool_use_id": None}
+    return {**line, "data": {"reason": "retry", **data}}
+
+
+def voids(events: list[AnyEvent]) -> list[tuple[str, ...]]:
+    return [e.message_ids for e in events if isinstance(e, Retract)]
+
+
+def test_a_printed_attempt_that_is_asked_for_again_is_taken_back() -> None:
+    void = [group("a1", text("Half")), group("a2", use("c1"), usage=SPENT), gave("c1", SKIPPED, error=True)]
+    events = events_of(STREAM, lines(INIT, *void, retry(preserveText=False), group("a3", text("Whole."), usage=SPENT)))
+    assert voids(events) == [("a1",)]
+    assert [(r.call_id, r.outcome) for r in results(events)] == [("c1", "cancelled")]
+    assert [u.key for u in usages(events)] == ["a1", "a3"]
+
+
+def test_a_retry_takes_back_nothing_that_was_answered_or_is_preserved() -> None:
+    """Recorded in 0.24.4: the answer before was whole, its call ran, and the attempt had not printed anything."""
+    whole = [INIT, group("a1", use("c1"), usage=SPENT), gave("c1", "x")]
+    again = retry(preserveText=False)
+    assert voids(events_of(STREAM, lines(*whole, again, again, group("a2", text("Done."), usage=SPENT)))) == []
+    cut = [INIT, group("a1", text("Half")), retry(preserveText=True), group("a2", text(" whole."), usage=SPENT)]
+    events = events_of(STREAM, lines(*cut))
+    assert voids(events) == []
+    assert {key for key, _ in answers(events)} == {"a1"}
+
+
+def test_a_broken_block_that_is_asked_for_again_is_not_said() -> None:
+    delta = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Half"}}
+    piece = {"type": "stream_event", "uuid": "p", "session_id": "s-1", "parent_tool_use_id": None, "event": delta}
+    assert texts(events_of(STREAM, lines(INIT, piece, retry(preserveText=False)))) == []
+    assert texts(events_of(STREAM, lines(INIT, piece, retry(preserveText=True)))) == ["Half"]
+
+
+def attempt(own: str, *parts: dict[str, Any], prompt: int = 100) -> dict[str, Any]:
+    spent = {"promptTokenCount": prompt, "candidatesTokenCount": 7, "thoughtsTokenCount": 0}
+    return record("assistant", own, *parts, model="qwen-x", usageMetadata=spent)
+
+
+def test_an_attempt_on_disk_is_taken_back_where_the_same_request_follows() -> None:
+    first, ran = attempt("a1", {"text": "Half"}, asks("c1", command="x")), result("c1", output="x")
+    again, last = attempt("a2", asks("c2", command="y")), attempt("a3", {"text": "Done."}, prompt=140)
+    between = telemetry("t", response_id="r", input_token_count=100)
+    asked = record("user", "u", {"text": "Go."})
+    assert voids(events_of(SESSION, lines(asked, first, between, again, result("c2", output="y"), last))) == [("a1",)]
+    assert voids(events_of(SESSION, lines(asked, first, again, last))) == [("a1",), ("a2",)]
+    assert voids(events_of(SESSION, lines(asked, first, ran, again))) == []
+    assert voids(events_of(SESSION, lines(asked, first, record("user", "u2", {"text": "Go on."}), again))) == []
+
+
+@pytest.mark.parametrize(("prompt", "void"), [(100, [("a1",)]), (140, [])])
+def test_a_text_on_disk_is_taken_back_only_by_an_answer_to_an_equally_long_prompt(prompt: int, void: object) -> None:
+    given = lines(attempt("a1", {"text": "Half"}), attempt("a2", {"text": "Whole."}, prompt=prompt))
+    assert voids(events_of(SESSION, given)) == void
+
+
+def test_a_script_of_a_discarded_attempt_is_a_call_that_never_ran() -> None:
+    given = lines(attempt("a1", asks("s1", "exec", source="x")), attempt("a2", {"text": "Done."}))
+    batch = Batch("log", records=given)
+    Pair().push(Decode(SESSION).push(batch)[0])
+    assert [(r.call_id, r.outcome) for r in results(batch.events)] == [("s1", "cancelled")]
+
+
+@hypothesis.settings(max_examples=40, deadline=None, derandomize=True)
+@hypothesis.given(choice=st.data())
+@pytest.mark.parametrize("form", ["qwen-stream", "qwen-session"])
+def test_discarded_attempts_only_cost_tokens(form: str, choice: st.DataObject) -> None:
+    """A random session with attempts put before some of its answers: the rest is as without them."""
+    writer = WRITERS[form]
+    written = [json.loads(line) for line in writer.write(choice.draw(writer.sessions)).data.splitlines()]
+    begins = [
+        i for i, line in enumerate(written) if line["type"] == "assistant" and written[i - 1]["type"] != "assistant"
+    ]
+    begins = [i for i in begins if not written[i].get("parent_tool_use_id")]
+    chosen = choice.draw(st.lists(st.sampled_from(begins), unique=True) if begins else st.just([]))
+    told: list[dict[str, Any]] = []
+    for i, line in enumerate(written):
+        if i in chosen:
+            told += discarded(line, f"void-{i}", choice.draw(st.booleans()))
+        told.append(line)
+    plain, again = (summarize(b"".join(json.dumps(line).encode() + b"\n" for line in rows)) for rows in (written, told))
+    taken_back = [e for e in events_of(dialect(PROVIDER, form), lines(*told)) if isinstance(e, Retract)]
+    assert [e.message_ids for e in taken_back] == [(f"void-{i}",) for i in sorted(chosen)]
+    assert (plain.status, plain.evidence.open_calls) == (again.status, again.evidence.open_calls)
+    outcomes = [summary.tool_use_summary["by_outcome"] for summary in (plain, again)]
+    void = sum(line.get("void", 0) for line in told)
+    assert outcomes[1] == {**outcomes[0], "cancelled": outcomes[0]["cancelled"] + void}
+    assert again.tool_use_summary["turns"] == plain.tool_use_summary["turns"] + len(chosen)
+
+
+def discarded(line: dict[str, Any], own: str, calls: bool) -> list[dict[str, Any]]:
+    """The lines of an attempt before an answer: its text, a call or not, and in the stream the sign that it is void."""
+    if "sessionId" in line:
+        parts = [{"text": "Half"}, *([asks(f"c-{own}", command="x")] if calls else [])]
+        message = {"role": "model", "parts": parts}
+        return [{**line, "uuid": own, "message": message, "void": int(calls)}]
+    made = [group(own, text("Half"), *([use(f"c-{own}", command="x")] if calls else []), usage=SPENT)]
+    made += [gave(f"c-{own}", SKIPPED, error=True)] if calls else []
+    return [*made, {**retry(preserveText=False), "uuid": f"y-{own}", "void": int(calls)}]
 
 
 def test_a_failed_command_keeps_its_exit_code() -> None:

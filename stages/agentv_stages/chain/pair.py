@@ -10,6 +10,7 @@ Another call under the id of an open one closes that one as `unpaired` if both a
 streams both stay open, and a result belongs to the call of its own stream: some servers number each agent's calls from
 the start. A result whose stream the log does not say is that of an open call elsewhere; if it came before its call,
 they are joined at `flush`, where only one open call has that id.
+A call of a message that the log takes back (`Retract`) while it is open is closed as `cancelled`.
 A result that says how a call ended but not what it returned (`partial`, an outcome, no output) waits for the output,
 which is in another file; if that never comes, it is the result.
 Faults: `orphan-result` for a result whose call was never seen; it is passed on without a call.
@@ -23,7 +24,7 @@ from msgspec.structs import replace
 
 from agentv_stages.chain.repeated_events import ONCE, Identity, RepeatedEvents
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.event import AnyEvent, Outcome, ToolCall, ToolResult, call_key
+from agentv_stages.model.event import AnyEvent, Outcome, Retract, ToolCall, ToolResult, call_key
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.recent import Recent
 from agentv_stages.model.stage import Flushed
@@ -110,8 +111,13 @@ class Pair:
                 batch.ignore("repeated-record")
                 if out is None:
                     out = events[:i]
-            elif out is not None:
-                out.append(event)
+            else:
+                if out is not None:
+                    out.append(event)
+                if kind is Retract and calls:
+                    if out is None:
+                        out = events[: i + 1]
+                    self._void(event, out)  # type: ignore[arg-type]  # as above
         if out is not None:
             batch.events = out
         return (batch,)
@@ -134,7 +140,7 @@ class Pair:
         for key in list(state.bare):
             self._let_go(key, batch.events)
         self._left = list(state.open.values())
-        batch.events += map(_unpaired, self._left)
+        batch.events += map(_closed, self._left)
         state.early, state.open, state.bare = {}, {}, {}
         return (batch,) if batch.events else ()
 
@@ -155,9 +161,20 @@ class Pair:
         call, told = self.state.open.pop(key), self.state.bare.pop(key, None)
         self._recent.put(key, ~_checksum(call))
         if told is None:
-            out.append(_unpaired(call))
+            out.append(_closed(call))
         else:
             out.append(_joined(replace(told, partial=False), call, told.outcome, told.duration_ms))
+
+    def _void(self, retract: Retract, out: list[AnyEvent]) -> None:
+        """Closes the open calls of the messages that the log takes back."""
+        ids = set(retract.message_ids)
+        latest = list(islice(reversed(self.state.open.items()), MOST_SEARCHED))
+        for key, call in reversed(latest):
+            if call.message_id in ids or call.source.base_id in ids:
+                del self.state.open[key]
+                self._recent.put(key, ~_checksum(call))
+                self.state.bare.pop(key, None)
+                out.append(_closed(call, "cancelled"))
 
     def _elsewhere(self, result: ToolResult) -> str | None:
         """The key of an open call with this id on another stream: a log may not say on which stream a result is."""
@@ -221,8 +238,8 @@ class Pair:
         out.append(result)
 
 
-def _unpaired(call: ToolCall) -> ToolResult:
-    return ToolResult(call.source, call.part, call.call_id, None, "unpaired", None, None, None, False, call)
+def _closed(call: ToolCall, outcome: Outcome = "unpaired") -> ToolResult:
+    return ToolResult(call.source, call.part, call.call_id, None, outcome, None, None, None, False, call)
 
 
 def _joined(result: ToolResult, call: ToolCall, outcome: Outcome | None, duration_ms: int | None) -> ToolResult:

@@ -36,7 +36,7 @@ from agentv_stages.providers.qwen.notices import QUIET, notice
 from agentv_stages.providers.qwen.parts import EMPTY, model_call, read_output
 from agentv_stages.providers.qwen.repeated_telemetry import call_key, repeats, take_end, tell_compression
 from agentv_stages.providers.qwen.state import KEEP, SessionState
-from agentv_stages.providers.qwen.stream import API_ERROR
+from agentv_stages.providers.qwen.stream import API_ERROR, RETRY
 from agentv_stages.providers.qwen.telemetry import agent_answer, agent_call, agent_of, in_stream, script_call
 from agentv_stages.providers.qwen.wire import (
     FunctionResponse,
@@ -174,6 +174,8 @@ class SessionDecoder:
         message_id, first = self._begin(line, source)
         events = batch.events
         parts = (line.message.parts if line.message else None) or ()
+        asks = any(part.functionCall for part in parts)
+        self._attempted(message_id, line, asks, source, batch)
         for i, part in enumerate(parts, first):
             at = f"-{i}"
             call = part.functionCall
@@ -215,11 +217,28 @@ class SessionDecoder:
             )
             state.counted = model
         # An answer that Escape broke off has no usage; a whole one without a call is the last of its turn.
-        if self.stream == MAIN and parts and not any(part.functionCall for part in parts):
+        if self.stream == MAIN and parts and not asks:
             if usage is not None:
                 events.append(SessionEnd(source, f"-end-{first}", "complete", "answered"))
             elif model == state.counted is not None:
                 events.append(SessionEnd(source, f"-end-{first}", "interrupted", "the answer was broken off"))
+
+    def _attempted(self, message_id: str, line: SessionLine, asks: bool, source: Source, batch: Batch) -> None:
+        """Retracts the answer before this one if the same request was sent again: no answer to its calls was sent, or
+        the prompt is equally long. Qwen discards an answer that hits the output limit.
+        """
+        state = self.state
+        prompt = line.usageMetadata.promptTokenCount if line.usageMetadata else None
+        before, state.attempt = state.attempt, (message_id, prompt, asks)
+        if before is None:
+            return
+        void, spent, asked_before = before
+        if void == message_id:
+            state.attempt = message_id, prompt or spent, asks or asked_before
+        elif asked_before or (prompt and prompt == spent):
+            for call_id in [i for i, script in state.scripts.items() if script.message_id == void]:
+                let_go(state.scripts, call_id, batch)
+            batch.events.append(Retract(source, "-retry", (void,), RETRY))
 
     def _model(self, line: SessionLine, source: Source, batch: Batch) -> None:
         state = self.state
@@ -231,6 +250,7 @@ class SessionDecoder:
 
     def _user(self, line: SessionLine, source: Source, batch: Batch) -> None:
         state = self.state
+        state.attempt = None
         message_id, first = self._begin(line, source)
         parts = (line.message.parts if line.message else None) or []
         for i, part in enumerate(parts):
@@ -241,6 +261,7 @@ class SessionDecoder:
         prompts.tell(line, parts, asked, message_id, first, source, batch)
 
     def _result(self, line: SessionLine, source: Source, batch: Batch) -> None:
+        self.state.attempt = None
         parts = (line.message.parts if line.message else None) or ()
         told = 0
         for i, part in enumerate(parts):
@@ -312,6 +333,7 @@ class SessionDecoder:
 
     def _rewind(self, target: str | None, parent: str | None, source: Source, batch: Batch) -> None:
         """Retracts what follows the target, which stays; if none is named, the prompt after the same record."""
+        self.state.attempt = None
         messages, prompt = self.state.messages, self.state.prompts.get(parent or "")
         if target in messages:
             start = messages.index(target) + 1

@@ -18,6 +18,7 @@ from agentv_stages.model.event import (
     Notification,
     Outcome,
     Reasoning,
+    Retract,
     SessionEnd,
     SessionInfo,
     Source,
@@ -58,10 +59,13 @@ LOSSES = (
     "a resumed run's own share of the session's tokens (the total of the session is shown)",
     "costs",
 )
+RETRY = "retry"
+SKIPPED = b'"Skipped because the provider attempt was retried'
+"""The result of a call that was never started: Qwen discarded the answer that asked for it."""
 NOTICES: dict[str, Level] = {
     "continue_turn_failed": "error",
     "model_fallback": "warning",
-    "retry": "warning",
+    RETRY: "warning",
     "task_notification": "info",
     "task_started": "info",
     "worktree_restored": "info",
@@ -80,13 +84,15 @@ _GLUED = re.compile(r"\[API Error: [^\]]*\]\s*\Z")
 class StreamState(Struct):
     """The state between lines.
 
-    `answers`: stream -> id of the answer being printed. `shells`: open calls that are shell calls. `partial`: the text
+    `answers`: stream -> id of the answer being printed. `attempts`: stream -> id of the last answer, until a prompt or
+    the result of a call that ran follows it. `shells`: open calls that are shell calls. `partial`: the text
     of the block being printed, from its increments (JSON without quotes).
     """
 
     session_id: str | None = None
     model: str | None = None
     answers: dict[str, str] = {}
+    attempts: dict[str, str] = {}
     shells: list[str] = []
     partial: list[str] = []
     told: Repeats = field(default_factory=Repeats)
@@ -141,6 +147,7 @@ class StreamDecoder:
             message = line.message
             found = (message.id if message else None) or line.uuid or f"m{source.row}"
             remember(answers, source.stream, found, KEEP)
+            remember(self.state.attempts, source.stream, found, KEEP)
         return found
 
     def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:
@@ -195,6 +202,8 @@ class StreamDecoder:
             return
         source = self._source(line, record)
         state.answers.pop(source.stream, None)
+        if SKIPPED not in record.data:
+            state.attempts.pop(source.stream, None)
         content = message.content
         events = batch.events
         if isinstance(content, str):
@@ -223,7 +232,8 @@ class StreamDecoder:
         outcome: Outcome
         if block.is_error:
             exit_code = shell_outcome(data)[1] if shell else None
-            return ToolResult(source, at, call_id, output, failure_outcome(data, None, False), exit_code)
+            outcome = failure_outcome(data, None, data.startswith(SKIPPED))
+            return ToolResult(source, at, call_id, output, outcome, exit_code)
         outcome, exit_code = success_outcome(data, shell)
         return ToolResult(source, at, call_id, output, outcome, exit_code)
 
@@ -250,12 +260,24 @@ class StreamDecoder:
             text = ": ".join(filter(None, (data.status, data.reason or data.message, data.description)))
             source = self._source(line, record)
             batch.events.append(Notification(source, "", name, text, NOTICES[name], data.tool_use_id))
+            if name == RETRY and not data.preserveText:
+                self._retry(source, batch)
             return
         if name != "init" or line.claude_code_version:
             batch.unknown_type(f"system/{line.subtype}", record)
             return
         another = other_session(record, line.session_id, self.state.session_id, batch)
         self._session(line, self._source(line, record), batch, another, begins=True)
+
+    def _retry(self, source: Source, batch: Batch) -> None:
+        """Retracts what was printed of an answer that is asked for again."""
+        state = self.state
+        state.answers.pop(source.stream, None)
+        if source.stream == "main":
+            state.partial = []
+        void = state.attempts.pop(source.stream, None)
+        if void is not None:
+            batch.events.append(Retract(source, "", (void,), RETRY))
 
     def _session(
         self, line: StreamLine, source: Source, batch: Batch, another: bool = False, begins: bool = False
@@ -273,6 +295,7 @@ class StreamDecoder:
     def _end(self, line: StreamLine, record: Record, batch: Batch) -> None:
         source = self._source(line, record)
         self.state.answers.clear()
+        self.state.attempts.clear()
         self.state.partial = []
         again = self.state.told.again(line.uuid, checksum(record.data))
         usage = line.usage

@@ -68,6 +68,7 @@ class Notice(Struct, gc=False):
     status: str | None = None
     reason: str | None = None
     message: str | None = None
+    preserveText: bool | None = None
 
 
 class Delta(Struct, gc=False):
