@@ -1,9 +1,11 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from agentv_stages.chain.decode import Decode
+from agentv_stages.figures.result import Result
 from agentv_stages.figures.totals import Totals
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
@@ -18,6 +20,7 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.cursor import PROVIDER
+from agentv_stream import summarize
 from support.decoding import (
     FIXTURES,
     best,
@@ -370,3 +373,60 @@ def test_a_role_of_a_later_version_leaves_a_transcript_one() -> None:
 def test_a_call_without_a_name_is_one_of_an_unknown_tool() -> None:
     given = lines({"role": "assistant", "message": {"content": [{"type": "tool_use"}]}})
     assert [c.name for c in calls(events_of(TRANSCRIPT, given))] == ["unknown"]
+
+
+TURN: tuple[dict[str, Any], ...] = (
+    {"role": "user", "message": {"content": "Go."}},
+    {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "Shell", "input": {"command": "ls"}}]}},
+)
+
+
+def ended(**more: Any) -> dict[str, Any]:
+    return {"type": "turn_ended", **more}
+
+
+def summarized(*given: dict[str, Any]) -> Result:
+    return summarize(b"".join(msgspec.json.encode(line) + b"\n" for line in given), provider="cursor")
+
+
+@pytest.mark.parametrize(
+    ("last", "status"),
+    [
+        (ended(status="success"), "complete"),
+        (ended(status="completed"), "complete"),
+        (ended(status="error", error="The model is overloaded"), "error"),
+        (ended(status="error", error={"message": "User aborted request"}), "interrupted"),
+        (ended(status="aborted", error="User aborted/interrupted manually."), "interrupted"),
+        (ended(status="aborted"), "interrupted"),
+        (ended(status="later"), "unknown"),
+        (ended(status=7), "unknown"),
+        (ended(), "unknown"),
+    ],
+)
+def test_the_end_of_a_turn_says_how_a_transcript_ended(last: dict[str, Any], status: str) -> None:
+    result = summarized(*TURN, last)
+    assert (result.status, result.tool_use_summary["turns"]) == (status, 1)
+    assert summarized(*TURN, last, TURN[0]).status == "unknown"  # another turn has begun
+
+
+def test_the_fixture_of_two_turns_was_interrupted_in_the_second() -> None:
+    result = summarize((FIXTURES / "cursor" / "transcript-turns.jsonl").read_bytes())
+    assert (result.session.dialect, result.status, result.evidence.reason) == (
+        "cursor-transcript",
+        "interrupted",
+        "User aborted request",
+    )
+    assert (result.tool_use_summary["turns"], result.unknown, dict(result.faults)) == (3, {}, {})
+
+
+@pytest.mark.parametrize("count", range(1, len(TURN) + 2))
+def test_a_transcript_with_ends_of_turns_is_recognised_however_short_it_is(count: int) -> None:
+    given = (*TURN, ended(status="success"))[-count:]
+    name, score = best(PROVIDER, lines(*given))
+    assert name == "cursor-transcript" and score >= 0.9
+    assert best(PROVIDER, lines(*TURN, {"type": "turn_paused"})) == ("cursor-transcript", 0.9)
+
+
+def test_another_agents_end_of_a_turn_is_no_transcript() -> None:
+    assert best(PROVIDER, lines({"type": "turn_ended", "stopReason": "end_turn"}))[1] == 0.0
+    assert best(PROVIDER, lines({**ended(status="success"), "timestamp": 1}))[1] == 0.0

@@ -17,12 +17,13 @@ STREAM_LOSSES = (
 TRANSCRIPT_LOSSES = (
     "results of most calls",
     "times, tokens, mostly the model",
-    "the end of a run",
+    "the end of a run, before Cursor wrote `turn_ended`",
     "the session's id",
     "whether a line is repeated",
 )
 
 _KEYS = ("env", "flag", "login")
+_OTHERS = ("role", "message", "id", "sessionId", "session_id", "sessionID", "data", "payload", "event")
 
 
 def _stream_line(line: Mapping[str, Any]) -> float:
@@ -49,17 +50,27 @@ def _detect_stream(head: Head) -> float:
 
 
 def _detect_transcript(head: Head) -> float:
-    """Lines with only a role and a message; roles that only a later version has may occur among them."""
+    """Lines with only a role and a message, and ends of turns; lines that only a later version has may occur among
+    them."""
     good = 0
     for line in head:
-        message = line.get("message")
-        if "type" in line or "uuid" in line or "timestamp" in line or "content" in line:
+        if "uuid" in line or "timestamp" in line or "content" in line:
             return 0.0
-        if line.get("role") in ("user", "assistant", "system", "tool") and isinstance(message, dict):
-            good += "content" in message
+        if _is_turn_end(line):
+            good += 1
+        elif "type" in line:
+            if any(name in line for name in _OTHERS):
+                return 0.0
+        elif line.get("role") in ("user", "assistant", "system", "tool") and isinstance(line.get("message"), dict):
+            good += "content" in line["message"]
         elif "role" not in line:
             return 0.0
-    return 1.0 if good and good == len(head) else 0.9 if good else 0.0
+    spoken = any("role" in line for line in head)
+    return 1.0 if good and good == len(head) and spoken else 0.9 if good else 0.0
+
+
+def _is_turn_end(line: Mapping[str, Any]) -> bool:
+    return line.get("type") == "turn_ended" and isinstance(line.get("status"), str) and "role" not in line
 
 
 PROVIDER = Provider(

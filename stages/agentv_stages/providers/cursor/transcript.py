@@ -1,8 +1,9 @@
 """Cursor's IDE transcripts (`agent-transcripts/<id>/<id>.jsonl`) to events. Source: Cursor 2.x, as found in public
-logs.
+logs; `turn_ended` since mid-2026.
 
-A line has a role and content blocks; results, times, models and tokens are mostly missing. An answer without a call is
-the last of its turn.
+A line has a role and content blocks; results, times, models and tokens are mostly missing. Versions since mid-2026 add
+a line `turn_ended` with a status after the last turn. End rule: that status; without such a line, an answer without a
+call is the last of its turn.
 """
 
 from msgspec import Raw, Struct
@@ -16,6 +17,7 @@ from agentv_stages.model.event import (
     Reasoning,
     SessionEnd,
     Source,
+    Status,
     ToolCall,
     ToolResult,
     UserText,
@@ -23,6 +25,19 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import EMPTY_STRING, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
+
+TURN_ENDED = "turn_ended"
+STATUSES: dict[str, Status] = {
+    "success": "complete",
+    "completed": "complete",
+    "error": "error",
+    "failed": "error",
+    "aborted": "interrupted",
+    "cancelled": "interrupted",
+    "interrupted": "interrupted",
+}
+_BY_THE_USER = "user aborted"
+"""The beginning of an error that stands beside the status `error` or `aborted` when the user stopped the turn."""
 
 
 class TranscriptState(Struct):
@@ -43,12 +58,15 @@ class TranscriptDecoder:
         source = Source(
             self.file, record.row, record.offset, len(record.data), stream=self.stream, base_id=entry.id or ""
         )
+        if entry.type == TURN_ENDED and not role:
+            self._turn_ended(entry, source, record, batch)
+            return
         content = message.content
         blocks = _blocks(content) if role in ("user", "assistant", "tool") else []
         if entry.message is None:
             batch.strangers.append(record)
         if role not in ("user", "assistant", "system", "tool"):
-            batch.unknown_type(role or "(no role)", record)
+            batch.unknown_type(role or entry.type or "(no role)", record)
         elif role == "system" or content in wire.NOTHING:
             batch.ignore(f"{role}/empty" if role != "system" else role)
         elif bytes(content)[:1] != b"[":
@@ -64,6 +82,17 @@ class TranscriptDecoder:
 
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
+
+    def _turn_ended(self, entry: wire.Entry, source: Source, record: Record, batch: Batch) -> None:
+        """The end of a turn is certain although its calls have no results: the format has none."""
+        reason = entry.error.message if isinstance(entry.error, wire.Failure) else entry.error
+        status = STATUSES.get(entry.status or "")
+        if status is None:
+            batch.unknown_type(f"{TURN_ENDED}/{entry.status or ''}", record)
+            status = "unknown"
+        if (reason or "").lower().startswith(_BY_THE_USER):
+            status = "interrupted"
+        batch.events.append(SessionEnd(source, "-end", status, reason or entry.status, certain=True))
 
     def _text(
         self, role: str, content: Raw, source: Source, entry: wire.Entry, message: wire.Message, batch: Batch

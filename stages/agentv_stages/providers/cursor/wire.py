@@ -1,4 +1,4 @@
-"""The members of Cursor's records that are used. Source: cursor-agent 2025.08 to 2026.03, IDE transcripts."""
+"""The members of Cursor's records that are used. Source: cursor-agent 2025.08 to 2026.03, transcripts to 2026.09."""
 
 import msgspec
 from msgspec import Raw, Struct
@@ -102,12 +102,19 @@ class Ran(Struct, gc=False):
     executionTime: float | None = None
 
 
+class Failure(Struct, gc=False):
+    message: str | None = None
+
+
 class Entry(Struct, gc=False):
-    """A line of an IDE transcript."""
+    """A line of an IDE transcript: a message, or the end of a turn (`type`, `status`, `error`)."""
 
     role: str = ""
     id: str | None = None
     message: Message | None = None
+    type: str | None = None
+    status: str | None = None
+    error: str | Failure | None = None
 
 
 decode_line = msgspec.json.Decoder(Line).decode
