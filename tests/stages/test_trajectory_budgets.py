@@ -251,3 +251,41 @@ def test_before_the_end_a_limit_that_is_kept_so_far_is_not_said_to_be_broken() -
     evaluator.flush()
     (assertion,) = evaluator.result().assertions
     assert (assertion.text, assertion.passed) == ("Turns 3 <= 5", True)
+
+
+CENTS = (0.1, 0.2)  # their sum is 0.30000000000000004
+
+
+@pytest.mark.parametrize("config", [{"type": "cost", "budget": 0.3}, metrics(max_cost_usd=0.3)])
+def test_money_is_compared_with_a_tolerance(config: dict[str, Any]) -> None:
+    """The case failed with "Cost in USD 0.3 > 0.3"."""
+    assert sum(CENTS) > 0.3
+    assert score(config, run(cost=sum(CENTS))) == (1, True)
+    assert score(config, run(cost=0.300001)) == (0, False)
+    negated = {**config, "negate": True}
+    assert score(negated, run(cost=sum(CENTS))) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("limit", "cost", "text"),
+    [
+        (0.3, 0.3000004, "Cost in USD 0.3000004 > 0.3"),
+        (0.3, sum(CENTS), "Cost in USD 0.3 <= 0.3"),
+        (1e-05, 2e-05, "Cost in USD 0.00002 > 0.00001"),
+        (5, 1234567.5, "Cost in USD 1234567.5 > 5"),
+    ],
+)
+def test_the_figures_of_a_limit_are_told_in_full(limit: float, cost: float, text: str) -> None:
+    result = judge(evaluator_of({"type": "cost", "budget": limit}), run(cost=cost))
+    assert [assertion.text for assertion in result.assertions] == [text]
+
+
+def test_large_figures_are_told_in_full_and_compared_exactly() -> None:
+    """`10000001 > 1e+07` does not say by how much."""
+    result = judge(evaluator_of(metrics(max_tokens=10_000_000)), run(tokens=(10_000_000, 1)))
+    assert [(a.text, a.passed) for a in result.assertions] == [("Total tokens 10000001 > 10000000", False)]
+
+
+def test_in_compat_money_is_compared_as_agentv_does() -> None:
+    result = judge(evaluator_of({"type": "cost", "budget": 0.3}, compat=True), run(cost=sum(CENTS)))
+    assert [(a.text, a.passed) for a in result.assertions] == [("Cost in USD 0.30000000000000004 > 0.3", False)]

@@ -174,3 +174,75 @@ def test_flush_twice_is_refused() -> None:
     case.flush()
     with pytest.raises(RuntimeError):
         case.flush()
+
+
+AGGREGATORS: list[Any] = [
+    "weighted_average",
+    "minimum",
+    "maximum",
+    "all_or_nothing",
+    {"type": "threshold", "threshold": 0.5},
+    {"type": "weighted_average", "weights": {"bad": 0}},
+]
+DONE: dict[str, Any] = {"type": "contains", "value": "hello", "weight": 9}
+VIOLATED: dict[str, Any] = {"type": "forbid", "name": "bad", "calls": ["a"]}
+
+
+def composite(*members: dict[str, Any], aggregator: Any = "weighted_average", **more: Any) -> dict[str, Any]:
+    return {"type": "composite", "assertions": list(members), "aggregator": aggregator, **more}
+
+
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+@pytest.mark.parametrize(
+    "bad", [VIOLATED, {**BAD, "name": "bad", "required": True}, {**BAD, "name": "bad", "required": 0.5}]
+)
+def test_required_holds_within_a_composite_whatever_its_aggregator(aggregator: Any, bad: dict[str, Any]) -> None:
+    """A member that is required was outweighed by the others: the case passed at 0.82."""
+    inner = composite({**DONE, "name": "g"}, bad, aggregator=aggregator)
+    outer = composite({**DONE, "name": "bad"}, inner, aggregator=aggregator)
+    for config in (inner, outer, {**inner, "weight": 0.01}):
+        assert run([config]).verdict == "fail"
+        assert run([config, {**DONE, "weight": 99}]).verdict == "fail"
+        assert run([config], compat=False, threshold=0.1).verdict == "fail"
+
+
+def test_what_a_composite_or_a_member_does_not_require_can_be_outweighed() -> None:
+    assert run([composite(DONE, {**VIOLATED, "required": False})]).verdict == "pass"
+    assert run([composite(DONE, BAD)]).verdict == "pass"
+    lenient = composite(DONE, VIOLATED, required=False)
+    result = run([lenient, DONE])
+    assert (result.verdict, result.evaluators[0].verdict) == ("pass", "fail")
+
+
+def test_a_composite_with_a_required_member_is_open_while_that_one_is() -> None:
+    """Its score alone was enough; a later violation could not change the verdict any more."""
+    case = Case("c", [build(composite(GOOD, VIOLATED, aggregator="maximum"), Context())])
+    for event in trace_of(["a"]):
+        case.push(event)
+    assert case.standing == "violated"
+    forbidden_later = composite(GOOD, {**VIOLATED, "calls": ["z"]}, aggregator="maximum", threshold=0)
+    case = Case("c", [build(forbidden_later, Context())])
+    for event in trace_of(["a"]):
+        case.push(event)
+    assert case.standing == "open"
+    case.flush()
+    assert case.result().verdict == "pass"
+
+
+def test_a_negated_composite_passes_where_a_required_member_fails() -> None:
+    assert run([composite(DONE, VIOLATED, negate=True)]).verdict == "pass"
+    assert run([composite(DONE, {**VIOLATED, "calls": ["z"]}, negate=True)]).verdict == "fail"
+
+
+def test_in_compat_only_our_own_types_are_required_within_a_composite() -> None:
+    """AgentV ignores `required` there, and has no `forbid`."""
+    done = {**DONE, "weight": 1}
+    weights = {"type": "weighted_average", "weights": {"g": 9}}
+    required = composite({**done, "name": "g"}, {**BAD, "required": True}, aggregator=weights)
+    assert run([required], compat=True).verdict == "pass"
+    assert run([composite({**done, "name": "g"}, VIOLATED, aggregator=weights)], compat=True).verdict == "fail"
+
+
+def test_the_proof_of_a_composite_says_which_required_member_failed() -> None:
+    texts = [a.text for a in run([composite(DONE, VIOLATED)]).evaluators[0].assertions if not a.passed]
+    assert texts == ["bad: score 0.00, required", "bad: a was called"]

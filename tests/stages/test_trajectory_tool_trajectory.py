@@ -123,7 +123,6 @@ SAME: list[tuple[dict[str, Any], list[Any], float]] = [
     (traj("exact", [step("a", {"o": {"x": 1}}, match="superset")]), [("a", {"o": {"x": 1, "y": 2}})], 0),
     (traj("exact", [step("a", {"o": {"x": 1}}, match=["o.x"])]), [("a", {})], 0),
     (traj("exact", [step("a", {"q": 1}, match="ignore")]), ["a"], 1),
-    (traj("exact", []), ["a"], 1),
     (traj("in_order", []), ["a"], 1),
 ]
 """Config, calls, score: here both scorings agree."""
@@ -395,3 +394,26 @@ def test_superset_moves_calls_along_a_chain_of_any_length() -> None:
     steps = [{"tool": "a", "args": {f"k{i}": 1}, "args_match": "superset"} for i in range(number)]
     calls: list[Any] = [("a", {f"k{i}": 1, f"k{i + 1}": 1}) for i in range(number - 1)]
     assert score(traj("superset", steps), trace_of([*calls, ("a", {"k0": 1})])) == (1, True)
+
+
+@pytest.mark.parametrize("more", [{}, {"threshold": 0.1}, {"min_score": 0.5}])
+def test_an_exact_without_steps_fails_on_the_first_call(more: dict[str, Any]) -> None:
+    """It passed with any calls: the natural way to say "no tools at all" said nothing."""
+    config = {**traj("exact", []), **more}
+    assert score(config, trace_of([])) == (1, True)
+    assert score(config, trace_of(["a"])) == (0, False)
+    assert score({**config, "negate": True}, trace_of(["a"])) == (1, True)
+    evaluator = evaluator_of(config)
+    for event in trace_of(["a"])[:2]:
+        evaluator.push(event)
+    assert evaluator.standing == "violated"
+    assert score(config, trace_of(["a"]), compat=True) == (1, True)
+
+
+@pytest.mark.parametrize("kind", ["expected-messages", "expected-tool-calls"])
+@pytest.mark.parametrize("mode", [{}, {"mode": "exact"}, {"mode": "in_order"}])
+def test_expected_messages_without_calls_fail_on_any_call(kind: str, mode: dict[str, Any]) -> None:
+    config = {"type": kind, **mode}
+    assert score(config, trace_of(["a"])) == (0, False)
+    assert score(config, trace_of([])) == (1, True)
+    assert score(config, trace_of(["a"]), compat=True) == (1, True)

@@ -60,9 +60,30 @@ def steps(draw: st.DrawFn) -> list[dict[str, Any]]:
     return out
 
 
+AGGREGATORS = ("weighted_average", "minimum", "maximum", "threshold", "all_or_nothing")
+
+
 @st.composite
 def configs(draw: st.DrawFn) -> dict[str, Any]:
-    """Configurations of evaluators of every type that looks at a trajectory."""
+    """Configurations of evaluators of every type that looks at a trajectory, some of them in (nested) composites."""
+    if draw(st.integers(0, 3)):
+        return draw(_alone())
+    member = _alone() if draw(st.booleans()) else configs()
+    members = draw(st.lists(member, min_size=1, max_size=3))
+    for one in members:
+        if draw(st.booleans()):
+            one["required"] = draw(st.sampled_from((True, False, 0.5)))
+    config: dict[str, Any] = {"type": "composite", "assertions": members}
+    config["aggregator"] = draw(st.sampled_from(AGGREGATORS))
+    if draw(st.booleans()):
+        config["negate"] = True
+    if draw(st.booleans()):
+        config["threshold"] = draw(st.sampled_from((0, 0.3, 1.0)))
+    return config
+
+
+@st.composite
+def _alone(draw: st.DrawFn) -> dict[str, Any]:
     mode = st.sampled_from(("any_order", "in_order", "exact", "superset", "subset"))
     config: dict[str, Any] = draw(
         st.one_of(

@@ -32,7 +32,7 @@ def _of_its_own(config: Mapping[str, Any], context: Context, left_out: int) -> I
     if kind == "tool-trajectory":
         yield from _of_trajectory(config, context)
     elif kind in ("expected-messages", "expected-tool-calls"):
-        yield from _of_expected(context, left_out)
+        yield from _of_expected(context, left_out, is_compat(config, context))
     elif kind == "regex" and isinstance(value, str) and REPEATED_REPEAT.search(value):
         yield "it repeats what is repeated already; on some answers that takes hours"
 
@@ -42,7 +42,7 @@ def _of_trajectory(config: Mapping[str, Any], context: Context) -> Iterator[str]
     if mode != "any_order":
         if minimums:
             yield "minimums are read in the mode any_order only"
-        elif not steps and mode != "subset":
+        elif not steps and (mode in ("in_order", "superset") or (mode == "exact" and is_compat(config, context))):
             yield "it expects no call, so it always passes"
         return
     if steps and (minimums is not None or is_compat(config, context)):
@@ -56,8 +56,8 @@ def _of_trajectory(config: Mapping[str, Any], context: Context) -> Iterator[str]
         yield "it counts calls by name, whatever their arguments and durations; the mode superset looks at them"
 
 
-def _of_expected(context: Context, left_out: int) -> Iterator[str]:
+def _of_expected(context: Context, left_out: int, compat: bool) -> Iterator[str]:
     if left_out:
         yield f"{left_out} of the case's expected tool calls are left out, because they have no tool"
     if not context.expected_calls:
-        yield "the case expects no tool call, so it always passes"
+        yield "the case expects no tool call, so " + ("it always passes" if compat else "any call fails it")

@@ -3,6 +3,7 @@
 Score: limits kept ÷ limits (execution-metrics), or 1 if all are kept, else 0. Numbers are defined in docs/metrics.md;
 in particular `input` includes cached tokens. A limit on what only grows (calls, turns, tokens, cost) is broken for
 good. Durations are those that the agent reports, so they are decided at the end, like ratios and missing data.
+Money is compared with a tolerance: 0.1 and 0.2 add up to 0.30000000000000004.
 `compat`: AgentV 4.42, where `input` excludes cached tokens, and tool names decide what is exploration.
 """
 
@@ -24,7 +25,7 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.turns import AnswersBeside, Turns, TurnState
 from agentv_stages.trajectory.calls import counts
-from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.verdict import EPSILON, Bounds, Evidence, Proof, evidence_of, plain
 
 EXPLORING_KINDS = frozenset(("read", "search"))
 EXPLORING_TOOLS = frozenset(("read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"))
@@ -144,12 +145,17 @@ class Budgets:
         """Whether a limit is broken, which nothing that follows can mend."""
         if name in ("max_duration_ms", "target_exploration_ratio"):
             reported = self._totals.state.duration_ms
-            return name == "max_duration_ms" and reported is not None and reported > limit
+            return name == "max_duration_ms" and reported is not None and self._exceeds(reported, limit)
         if name == "max_first_edit_turn":
             first = self._state.first_edit_turn
             return first > limit if first is not None else self._turns.count > limit
         value = self.value(name, True)
-        return value is not None and value > limit
+        return value is not None and self._exceeds(value, limit)
+
+    def _exceeds(self, value: float, limit: float) -> bool:
+        if isinstance(value, int) or self._compat:
+            return value > limit
+        return value - limit > EPSILON * max(1.0, limit)
 
     def value(self, name: str, at_least: bool = False) -> float | None:
         """What was spent, None where the log does not say; with `at_least`, a lower bound for the final value."""
@@ -199,7 +205,7 @@ class Budgets:
             return False
         if name == "target_exploration_ratio":
             return abs(value - limit) <= self._tolerance + 1e-12
-        return value <= limit
+        return not self._exceeds(value, limit)
 
     def bounds(self) -> Bounds:
         kept = [self._kept(name, limit) for name, limit in self._limits.items()]
@@ -219,20 +225,24 @@ class Budgets:
             if name == "max_first_edit_turn" and self._state.edit is not None:
                 evidence = self._state.edit
             where = (evidence,) if evidence is not None else ()
+            most = plain(limit)
             if value is None:
                 low = self.value(name, True)
-                text = f"{TITLES[name]}: " + (f"at least {low:g}" if low is not None else "no data")
-                proof.add(f"{text} (limit {limit:g})", kept, where)
+                text = f"{TITLES[name]}: " + (f"at least {plain(low)}" if low is not None else "no data")
+                proof.add(f"{text} (limit {most})", kept, where)
             elif name == "target_exploration_ratio":
-                text = f"{TITLES[name]} {value:.2f}, target {limit:g} ± {self._tolerance:g}"
+                text = f"{TITLES[name]} {value:.2f}, target {most} ± {self._tolerance:g}"
                 proof.add(text, kept, where)
             elif outcome is None:
-                proof.add(f"{TITLES[name]} {value:g} so far, limit {limit:g}", kept, where)
-            elif not kept and value <= limit:
+                proof.add(f"{TITLES[name]} {plain(value)} so far, limit {most}", kept, where)
+            elif not kept and not self._exceeds(value, limit):
                 # The sum of the calls broke it; the agent's own total leaves out a call that was interrupted.
-                proof.add(f"{TITLES[name]} exceeded {limit:g}; at the end the log says {value:g}", False, where)
+                proof.add(f"{TITLES[name]} exceeded {most}; at the end the log says {plain(value)}", False, where)
             else:
-                proof.add(f"{TITLES[name]} {value:g} {'<=' if kept else '>'} {limit:g}", kept, where)
+                spent = plain(value)
+                if spent == most and not kept:
+                    spent = repr(value)
+                proof.add(f"{TITLES[name]} {spent} {'<=' if kept else '>'} {most}", kept, where)
 
     def warnings(self) -> list[str]:
         return [f"{TITLES[name]}: no data" for name in self._limits if self._state.done and self.value(name) is None]

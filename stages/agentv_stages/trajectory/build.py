@@ -79,7 +79,19 @@ def build(config: Config, context: Context | None = None) -> Member:
     if rule.threshold is not None and not explicit:
         # A verdict that is stricter than its score must not get lost in the mean of the case.
         terms = replace(terms, required=terms.required or "required" not in config, threshold=None)
-    return Evaluator(terms, rule)
+    gates = _gates(rule, scope.compat) if isinstance(rule, Composite) else ()
+    if gates:
+        terms = replace(terms, required=terms.required or "required" not in config)
+    return Evaluator(terms, rule, gates)
+
+
+def _gates(rule: Composite, compat: bool) -> list[Evaluator]:
+    """The required members of a composite. AgentV ignores `required` there, but does not have our own types."""
+    return [
+        member
+        for member in rule.evaluators
+        if member.terms.required and (not compat or member.terms.type in OWN_LIMITS or member.gates)
+    ]
 
 
 def is_compat(config: Config, context: Context) -> bool:

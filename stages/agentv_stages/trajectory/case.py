@@ -116,28 +116,11 @@ class Case:
         """The lowest and the highest mean with which the case can still end."""
         return mean([(e.score_bounds(), e.terms.weight) for e in self.evaluators])
 
-    def _failed(self, evaluator: Evaluator) -> bool:
-        """Whether a required evaluator has failed, which is final."""
-        terms = evaluator.terms
-        if not terms.required:
-            return False
-        if terms.min_score is not None:
-            return evaluator.score_bounds().high < terms.min_score - EPSILON
-        return evaluator.standing == "violated"
-
-    def _holds(self, evaluator: Evaluator) -> bool:
-        terms = evaluator.terms
-        if not terms.required:
-            return True
-        if terms.min_score is not None:
-            return evaluator.score_bounds().low >= terms.min_score - EPSILON
-        return evaluator.standing == "satisfied"
-
     def _decide(self, at: Evidence | None) -> tuple[Decision, ...]:
         low, high = self.bounds()
-        if high < self.threshold - EPSILON or any(self._failed(e) for e in self.evaluators):
+        if high < self.threshold - EPSILON or any(e.requirement_failed for e in self.evaluators):
             standing: Standing = "violated"
-        elif low >= self.threshold - EPSILON and all(self._holds(e) for e in self.evaluators):
+        elif low >= self.threshold - EPSILON and all(e.requirement_met for e in self.evaluators):
             standing = "satisfied"
         elif self._flushed.done:
             standing = "violated"
@@ -154,7 +137,7 @@ class Case:
         if not scored:
             return CaseResult(self.name, None, "skipped", self.threshold, results, None, self._flushed.done)
         score = mean([(Bounds(s, s), w) for s, w in scored]).low
-        if self.compat and any(self._failed(e) for e in self.evaluators):
+        if self.compat and any(e.requirement_failed for e in self.evaluators):
             score = 0.0
         verdict: Verdict = "pass" if self.standing == "satisfied" else "fail"
         return CaseResult(self.name, score, verdict, self.threshold, results, self.decided, self._flushed.done)

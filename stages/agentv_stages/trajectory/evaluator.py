@@ -4,7 +4,7 @@ In: events, one by one, in the order of the stream. Out: the `Decision` when it 
 same object serves a live stream and a finished log.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -94,11 +94,15 @@ class EvaluatorState(Struct):
 
 class Evaluator:
     """A stage from events to a decision: `push` returns it once, when it is made; `flush` if only the end decides.
-    `standing` is available at any time, the final `result` after the flush."""
+    `standing` is available at any time, the final `result` after the flush.
 
-    def __init__(self, terms: Terms, rule: Rule) -> None:
+    `gates` are required evaluators within the rule (members of a composite): one that fails, fails this one too.
+    """
+
+    def __init__(self, terms: Terms, rule: Rule, gates: "Sequence[Evaluator]" = ()) -> None:
         self.terms = terms
         self.rule = rule
+        self.gates = tuple(gates)
         self.events = 0
         self.calls = 0
         self.moved = False  # whether the last event may have changed the bounds
@@ -116,6 +120,31 @@ class Evaluator:
     def final(self) -> bool:
         """Whether no later event can change the standing."""
         return self.decided is not None
+
+    @property
+    def broken(self) -> bool:
+        """Whether it has failed for good, whatever its score is; `negate` is not applied."""
+        return self.rule.broken() or any(gate.requirement_failed for gate in self.gates)
+
+    @property
+    def requirement_failed(self) -> bool:
+        """Whether it is required, and has failed for good."""
+        terms = self.terms
+        if not terms.required:
+            return False
+        if terms.min_score is not None:
+            return self.score_bounds().high < terms.min_score - EPSILON
+        return self.standing == "violated"
+
+    @property
+    def requirement_met(self) -> bool:
+        """Whether it is not required, or has passed for good."""
+        terms = self.terms
+        if not terms.required:
+            return True
+        if terms.min_score is not None:
+            return self.score_bounds().low >= terms.min_score - EPSILON
+        return self.standing == "satisfied"
 
     def push(self, event: AnyEvent, /) -> Iterable[Decision]:
         """Takes the next event of the stream; returns the decision once, when it is made."""
@@ -148,7 +177,10 @@ class Evaluator:
     def _bounds(self) -> Bounds:
         if self._blank:
             return Bounds(0.0, float(not self._flushed.done))
-        return self.rule.bounds()
+        low, high = self.rule.bounds()
+        if not self._flushed.done and not all(gate.requirement_met for gate in self.gates):
+            low = 0.0  # it can still break
+        return Bounds(low, high)
 
     @property
     def _negates(self) -> bool:
@@ -164,7 +196,7 @@ class Evaluator:
         low, high = self._bounds()
         if not self._negates:
             return Bounds(low, high)
-        return Bounds(1.0, 1.0) if self.rule.broken() else Bounds(1.0 - high, 1.0 - low)
+        return Bounds(1.0, 1.0) if self.broken else Bounds(1.0 - high, 1.0 - low)
 
     def result(self) -> Result:
         """The outcome; before the flush, the current standing, where whatever is open counts as a failure."""
@@ -213,9 +245,9 @@ class Evaluator:
 
     def _decide(self, at: Evidence | None) -> tuple[Decision, ...]:
         low, high = self._bounds()
-        if self.rule.broken() or high < self.threshold - EPSILON:
+        if self.broken or high < self.threshold - EPSILON:
             standing: Standing = "violated"
-        elif low >= self.threshold - EPSILON:
+        elif low >= self.threshold - EPSILON and all(gate.requirement_met for gate in self.gates):
             standing = "satisfied"
         else:
             return ()

@@ -3,6 +3,7 @@
 Score: passed checks ÷ checks. Each expected call in its place is a check; a step with `max_duration_ms` that is in its
 place adds another one, if the duration is known. Unless the spec sets a threshold, `exact` passes only at 1.0 with no
 further call, and is violated by the first call after which that is impossible. It is satisfied only at the end.
+Where no call is expected, any call scores 0.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from agentv_stages.model.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.trajectory.calls import Arguments, Step, counts
-from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of, plain
 
 
 class Place(Struct):
@@ -40,8 +41,9 @@ class ExactState(Struct):
 class Exact:
     """`strict`: further calls break it, and the score must be 1.0 (the default of `exact`).
 
-    `compat`: AgentV 4.42, where extra calls cost nothing and the duration of a step that is not in its place still
-    counts as a check. `monotone`: more calls can only help (`expected_messages`), so it can be satisfied early.
+    `compat`: AgentV 4.42, where extra calls cost nothing, no expected call is always kept, and the duration of a step
+    that is not in its place still counts as a check. `monotone`: more calls can only help (`expected_messages`), so it
+    can be satisfied early.
     """
 
     def __init__(
@@ -101,6 +103,8 @@ class Exact:
     def bounds(self) -> Bounds:
         state, number = self.state, len(self._steps)
         if not number:
+            if state.calls and not self._compat:
+                return Bounds(0.0, 0.0)
             return Bounds(float(state.done), 1.0)
         placed = sum(p.fit for p in state.places)
         fast = sum(p.fast is True for p in state.places)
@@ -126,12 +130,15 @@ class Exact:
         return list(zip(self.state.places, self._steps, strict=False))
 
     def broken(self) -> bool:
-        return self._strict and self.state.calls > len(self._steps) > 0
+        return self._strict and self.state.calls > len(self._steps)
 
     def prove(self, proof: Proof) -> None:
         state, steps = self.state, self._steps
         if not steps:
-            proof.add("No tool sequence specified", True)
+            if state.calls and not self._compat:
+                proof.add(f"Expected no tool call, got {state.calls}", False, state.extra)
+            else:
+                proof.add("No tool sequence specified", True)
             return
         if state.calls != len(steps) and not self._monotone:
             proof.add(f"Expected {len(steps)} tool calls, got {state.calls}", False, state.extra)
@@ -161,4 +168,4 @@ class Exact:
 def prove_duration(proof: Proof, step: Step, duration_ms: int, fast: bool, where: Sequence[Evidence]) -> None:
     """The assertion about one duration."""
     verb = "completed in" if fast else "took"
-    proof.add(f"{step.title} {verb} {duration_ms}ms (max: {step.max_duration_ms:g}ms)", fast, where)
+    proof.add(f"{step.title} {verb} {duration_ms}ms (max: {plain(step.max_duration_ms or 0)}ms)", fast, where)

@@ -123,7 +123,7 @@ def expected_messages(config: Config, scope: Scope) -> Rule:
     for call in scope.context.expected_calls:
         given = call["input"] if "input" in call else call.get("args", MISSING)
         steps.append(Step(str(call.get("tool", "")), None, given, mode, None, scope.compat))
-    if config.get("mode") == "in_order" and not scope.compat:
+    if steps and config.get("mode") == "in_order" and not scope.compat:
         return InOrder(steps, scope.all)
     return Exact(steps, scope.all, False, scope.compat, True)
 

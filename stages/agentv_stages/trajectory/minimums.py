@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from agentv_stages.model.event import AnyEvent, ToolCall
 from agentv_stages.trajectory.calls import counts, named
-from agentv_stages.trajectory.verdict import MAX_EVIDENCE, NO_TRACE, Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.verdict import MAX_EVIDENCE, NO_TRACE, Bounds, Evidence, Proof, evidence_of, plain
 
 KIND = "kind:"
 
@@ -79,7 +79,7 @@ class Minimums:
             proof.add("No tool requirements specified", True)
         for name, least in self._minimums.items():
             number = self.state.counts.get(name, 0)
-            text = f"{name}: called {number} times (required >={least:g})"
+            text = f"{name}: called {number} times (required >={plain(least)})"
             proof.add(text, number >= least, self.state.evidence.get(name, ()))
 
     def warnings(self) -> list[str]:

@@ -109,6 +109,11 @@ class Proof(Struct):
                     return
 
 
+def plain(number: float) -> str:
+    """A number in full, without an exponent; of a fraction at most ten decimals."""
+    return f"{number:.10f}".rstrip("0").rstrip(".") if isinstance(number, float) else str(number)
+
+
 def evidence_of(event: AnyEvent) -> Evidence:
     """The event as evidence."""
     source = event.source
