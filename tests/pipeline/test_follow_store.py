@@ -16,8 +16,8 @@ from agentv_stream.following import follow as following
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.live.session import StreamSession
-from agentv_stream.opencode.source import StoreSource
 from agentv_stream.settings import Settings
+from agentv_stream.stores.source import StoreSource
 from support.consumed_and_followed import both, difference, follow_into, transcripts
 from support.following import Desk, catch_up
 

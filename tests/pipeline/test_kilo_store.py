@@ -6,7 +6,7 @@ import pytest
 
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
-from agentv_stream.opencode.rows import read_session
+from agentv_stream.stores.rows import read_session
 from support.conformance import detected
 from support.opencode_stores import export, make_database
 

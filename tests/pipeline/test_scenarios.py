@@ -22,8 +22,8 @@ from agentv_stages.model.message import Message
 from agentv_stages.providers import NAMES, get_provider
 from agentv_stages.sinks.atif import Trajectory
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
-from agentv_stream.opencode.rows import read_session
-from agentv_stream.opencode.store import STORE_SIGN
+from agentv_stream.stores.rows import read_session
+from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.summary import SessionReader, read_file
 from support.scenarios import expected
 from support.scenarios.dialects import WRITERS

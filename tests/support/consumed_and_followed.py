@@ -12,9 +12,9 @@ from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.running import Running
 from agentv_stream.following.tail import tail
 from agentv_stream.live.session import StreamSession
-from agentv_stream.opencode.source import StoreSource
 from agentv_stream.settings import Settings
 from agentv_stream.sources.source import ByteSource, FileSource
+from agentv_stream.stores.source import StoreSource
 from support.consuming import rows_of
 
 

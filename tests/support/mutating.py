@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from agentv_stages.model.provider import Dialect, Provider
 from agentv_stages.providers import all_providers
-from agentv_stream.opencode.rows import read_session
+from agentv_stream.stores.rows import read_session
 from agentv_stream.summary import SessionReader
 from support.scenarios.scenario import Answer, Call, Scenario, changed, changed_calls
 from support.scenarios.writer import Nameless, Writer, Written

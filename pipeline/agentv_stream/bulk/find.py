@@ -25,7 +25,7 @@ from agentv_stream.sources.files import first_unpacked, is_file, is_folder, is_s
 from agentv_stream.sources.packed_folder import unpacked_name
 
 if TYPE_CHECKING:
-    from agentv_stream.opencode.store import StoredSession
+    from agentv_stream.stores.store import StoredSession
 
 Sources: TypeAlias = str | PathLike[str] | Iterable[str | PathLike[str]]
 Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
@@ -162,7 +162,7 @@ def _of_file(path: str) -> Iterator[Unit]:
 
 def _of_store(path: str) -> Iterator[Unit]:
     """The sessions of a store, children with their parents. They have no size, but a modification time."""
-    from agentv_stream.opencode.store import list_sessions, without_children
+    from agentv_stream.stores.store import list_sessions, without_children
 
     for session in without_children(list_sessions(path)):
         yield _stored(path, session)
@@ -178,7 +178,7 @@ def _stores_in(folder: str, databases: list[str], older: bool) -> Iterator[Unit]
     OpenCode imported its older sessions into its database, but left the files in place. Databases of other programs are
     skipped.
     """
-    from agentv_stream.opencode.store import list_sessions, without_children
+    from agentv_stream.stores.store import list_sessions, without_children
 
     known: set[str] = set()
     for place in (*sorted(databases), *((folder,) if older else ())):
@@ -268,7 +268,7 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
     from agentv_stream.discovery.discover import cache_file, find_sessions, pick
     from agentv_stream.discovery.header import HeaderCache
     from agentv_stream.discovery.places import find_roots
-    from agentv_stream.opencode.store import STORE_SIGN, list_sessions
+    from agentv_stream.stores.store import STORE_SIGN, list_sessions
 
     sessions = find_sessions(find_roots(provider=provider, configured=roots), HeaderCache(cache_file()))
     try:

@@ -290,7 +290,7 @@ class Session:
 
 
 def _stored(source: str, session: str, subagents: bool) -> Iterator[bytes]:
-    from agentv_stream.opencode.rows import read_session
+    from agentv_stream.stores.rows import read_session
 
     for line in read_session(Path(source), session, subagents):
         yield line + b"\n"

@@ -145,7 +145,7 @@ def open_source(name: str, session_id: str | None, subagents: bool) -> ByteSourc
         if path.is_file() and not is_database(name):
             raise UsageError(f"--session names a session of a database, and {name} is none: leave it out")
     if path.suffix in (".db", ".sqlite", ".sqlite3") or session_id is not None:
-        from agentv_stream.opencode.source import StoreSource
+        from agentv_stream.stores.source import StoreSource
 
         return StoreSource(path, session_id, subagents)
     return FileSource(path)

@@ -33,10 +33,10 @@ from agentv_stream.following.running import Running
 from agentv_stream.following.tail import tail
 from agentv_stream.following.told import StandardOutput, make_say
 from agentv_stream.named_provider import named_provider
-from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.outputs.naming import DEFAULT_ROOT
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.sources.files import absolute, is_folder, is_there
+from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.units import seconds_of
 
 

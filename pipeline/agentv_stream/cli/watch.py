@@ -40,8 +40,8 @@ def watch(
     from agentv_stream.errors import AgentvStreamError, SourceError, UsageError
     from agentv_stream.extras import extra
     from agentv_stream.following.follow_plan import Plan
-    from agentv_stream.opencode.store import STORE_SIGN
     from agentv_stream.sources.files import absolute, is_file, is_gone
+    from agentv_stream.stores.store import STORE_SIGN
 
     try:
         if once and not json:

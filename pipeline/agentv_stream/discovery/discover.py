@@ -20,9 +20,9 @@ from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, hea
 from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
-from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_sessions
 from agentv_stream.sources.files import content_size, is_folder
 from agentv_stream.sources.folder import LocalFolder, companions_of
+from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions
 
 HEAD = 4096
 MOST_COMPARED = 16

@@ -22,9 +22,9 @@ from agentv_stream.discovery.discover import cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.outputs.naming import stand_in_id, stand_in_start
 from agentv_stream.sources.files import check_readable, is_folder, is_there, read_pieces, unpacked
+from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.summary import SessionReader
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}
@@ -88,7 +88,7 @@ def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
         path = pick(find_sessions(roots, HeaderCache(cache_file())), name).path
     store, sign, session = path.partition(STORE_SIGN)
     if sign:
-        from agentv_stream.opencode.rows import read_session
+        from agentv_stream.stores.rows import read_session
 
         return path, (row + b"\n" for row in read_session(store, session))
     if is_folder(path):

@@ -10,8 +10,8 @@ from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Root, Signature, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow_chain import MakeCases
-from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.settings import Settings
+from agentv_stream.stores.store import STORE_SIGN
 
 Say = Callable[..., None]  # tells the service's log: a message, and facts by name
 

@@ -32,8 +32,8 @@ from agentv_stream.following.tail import Wake, finish, rounds, watch
 from agentv_stream.live.exception_groups import alone
 from agentv_stream.live.handover import Handover
 from agentv_stream.named_provider import named_provider
-from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.sources.files import absolute, is_folder, is_there
+from agentv_stream.stores.store import STORE_SIGN
 
 Part = TypeVar("Part")
 

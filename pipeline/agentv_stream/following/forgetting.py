@@ -14,9 +14,9 @@ from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.follow_plan import KEPT
 from agentv_stream.following.register import Register
 from agentv_stream.following.stored import is_stored
-from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.outputs.naming import TRANSCRIPT
 from agentv_stream.sources.files import is_folder, is_gone
+from agentv_stream.stores.store import STORE_SIGN
 
 LOOK_SECONDS = 3600.0  # between two checks, by the follower's clock
 

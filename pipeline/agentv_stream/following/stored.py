@@ -15,8 +15,8 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stream.discovery.places import LAST_NS, Found, Root, Signature, stores
 from agentv_stream.errors import SourceError
 from agentv_stream.following.growing import Change, GrowingFile, Mark, OpenFiles
-from agentv_stream.opencode.rows import StoredRow, read_rows
-from agentv_stream.opencode.store import STORE_SIGN, revisions
+from agentv_stream.stores.rows import StoredRow, read_rows
+from agentv_stream.stores.store import STORE_SIGN, revisions
 
 SHARE = 50.0
 MUTE_ALL = 1 << 62  # a position after every row that exists when a store is first read

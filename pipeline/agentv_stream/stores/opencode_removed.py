@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stream.opencode.stored_json import readable
+from agentv_stream.stores.stored_json import readable
 
 _COLUMNS = frozenset({b"aggregate_id", b"seq", b"type", b"data"})
 _IDS = ("id", "sessionID", "messageID")

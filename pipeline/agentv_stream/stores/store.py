@@ -20,9 +20,9 @@ from msgspec import Struct
 
 from agentv_stages.model.times import epoch_ms
 from agentv_stream.errors import SourceError
-from agentv_stream.opencode.removed import RemovedMessage, content_of, read_removed
-from agentv_stream.opencode.stored_json import readable
 from agentv_stream.sources.files import is_file, is_folder
+from agentv_stream.stores.opencode_removed import RemovedMessage, content_of, read_removed
+from agentv_stream.stores.stored_json import readable
 
 STORE_SIGN = "::"  # between the path of a store and the session in it
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")

@@ -9,9 +9,9 @@ import anyio.to_thread
 from agentv_stages.model.batch import Chunk
 from agentv_stages.model.visible import visible
 from agentv_stream.errors import UsageError
-from agentv_stream.opencode.rows import read_session
-from agentv_stream.opencode.store import STORE_SIGN, StoredSession, StoreError, list_sessions, without_children
 from agentv_stream.sources.files import CHUNK_BYTES
+from agentv_stream.stores.rows import read_session
+from agentv_stream.stores.store import STORE_SIGN, StoredSession, StoreError, list_sessions, without_children
 
 MOST_LISTED = 10
 

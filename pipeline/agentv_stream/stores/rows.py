@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stream.opencode.store import Store, StoredSession, StoreError, open_store
+from agentv_stream.stores.store import Store, StoredSession, StoreError, open_store
 
 _DEEPEST = 16
 
