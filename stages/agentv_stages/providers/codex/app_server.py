@@ -22,6 +22,8 @@ from agentv_stages.providers.codex.app_server_catalogue import (
     PIECE,
     QUIET,
     QUIET_METHODS,
+    REVERT,
+    REVERTED,
     TOLD,
 )
 from agentv_stages.providers.codex.app_server_items import AppItems
@@ -100,7 +102,10 @@ class AppServerDecoder(AppItems):
                 return
         source = self.placed(p.thread_id, p.completed_at_ms or p.started_at_ms, record)
         if p.item is not None and method in ("item/completed", "item/started"):
+            before = len(batch.events)
             self.item(method, p.item, source, record, batch)
+            if p.turn_id is not None and self.state.thread == self.state.session_id:
+                self.belongs(p.turn_id, batch.events[before:])
         elif method == "thread/tokenUsage/updated" and p.token_usage is not None:
             self.used(p, p.token_usage, source, batch)
         elif method == "turn/completed" and p.turn is not None:
@@ -109,6 +114,11 @@ class AppServerDecoder(AppItems):
             self.plan(p, source, batch)
         elif method == "thread/started" and p.thread is not None:
             self.thread(p.thread, p.thread.model, source, record, batch)
+        elif method == REVERT:
+            self.state.revert = p.before_turn_id if p.thread_id == self.state.session_id else None
+            batch.ignore(method)
+        elif method == REVERTED:
+            self.reverted(source, batch)
         elif method.endswith("/requestApproval") or method in APPROVALS:
             text = plain(p.reason)
             batch.events.append(Notification(source, "", "permission_request", text, "info", p.item_id))

@@ -55,6 +55,9 @@ COLLABORATION = {
 REVIEWS = frozenset({"entered_review_mode", "exited_review_mode"})
 NOTICES = frozenset({"configWarning", "deprecationNotice", "guardianWarning", "warning"})
 PIECE = "item/agentMessage/delta"
+REVERT = "thread/revert"
+REVERTED = "thread/reverted"
+"""The client's request to take turns back, which names the first of them, and what the server reports of it."""
 APPROVALS = frozenset({"execCommandApproval", "applyPatchApproval"})
 TOLD = (NOTICES | APPROVALS) | {
     "error",
@@ -66,6 +69,8 @@ TOLD = (NOTICES | APPROVALS) | {
     "turn/completed",
     "turn/plan/updated",
     PIECE,
+    REVERT,
+    REVERTED,
 }
 OFTEN_TOLD = ("item/completed", "item/started", "thread/started", "thread/tokenUsage/updated", "turn/completed")
 OFTEN_QUIET = (

@@ -10,15 +10,30 @@ from msgspec import Raw, Struct
 
 from agentv_stages.chain.foreign import other_session
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.event import MAIN, Notification, SessionInfo, Source, TokenUsage
+from agentv_stages.model.event import (
+    MAIN,
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    Retract,
+    SessionInfo,
+    Source,
+    TokenUsage,
+    ToolCall,
+    UserText,
+)
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.model.times import epoch_ms
+from agentv_stages.providers.codex.app_server_catalogue import REVERTED
 from agentv_stages.providers.codex.app_server_wire import AppThread, AppUsage, Params
 from agentv_stages.providers.codex.stream import ItemStream, State, spawned
 from agentv_stages.providers.codex.wire import Item
 
 MOST_THREADS = 256
+MOST_TURNS = 32
+MOST_MESSAGES = 512
 
 
 class Begun(Struct):
@@ -47,7 +62,8 @@ class Pieces(Struct, array_like=True):
 
 class AppState(State, Struct):  # `Struct` again, because ruff allows literals only where it sees it
     """`thread` is the one that `answer` belongs to; `others` keeps the answers of the other threads. `begun` has the
-    texts that are being written, `pieces` those that ended before they came whole, both by item.
+    texts that are being written, `pieces` those that ended before they came whole, both by item. `turns` has the
+    messages of the session's last turns, `revert` the first turn that the client asked to take back.
     """
 
     thread: str = ""
@@ -59,6 +75,8 @@ class AppState(State, Struct):  # `Struct` again, because ruff allows literals o
     worked: dict[str, None] = {}
     begun: dict[str, Begun] = {}
     pieces: dict[str, Pieces] = {}
+    turns: dict[str, list[str]] = {}
+    revert: str | None = None
 
 
 class Threads(ItemStream):
@@ -134,6 +152,28 @@ class Threads(ItemStream):
         batch.events.append(
             SessionInfo(source, "", thread.id, model, thread.cli_version, thread.cwd, None, thread.parent_thread_id)
         )
+
+    def belongs(self, turn: str, events: list[AnyEvent]) -> None:
+        """Records that the messages of these events belong to a turn of the session."""
+        known = self.state.turns.get(turn)
+        if known is None:
+            known = remember(self.state.turns, turn, list[str](), MOST_TURNS)
+        for event in events:
+            message = event.message_id if isinstance(event, UserText | AssistantText | Reasoning | ToolCall) else ""
+            if message and message not in known[-1:] and len(known) < MOST_MESSAGES:
+                known.append(message)
+
+    def reverted(self, source: Source, batch: Batch) -> None:
+        """The thread goes on before one of its turns; only the client's request says before which."""
+        turns, first = self.state.turns, self.state.revert
+        self.state.revert = None
+        names = list(turns)
+        gone = names[names.index(first) :] if first in turns else []
+        messages = tuple(message for name in gone for message in turns.pop(name))
+        if messages:
+            batch.events.append(Retract(source, "", messages, REVERTED))
+        else:
+            batch.events.append(Notification(source, "", REVERTED, "turns that the log does not name", "warning"))
 
     def used(self, p: Params, usage: AppUsage, source: Source, batch: Batch) -> None:
         """Emits the tokens of a model call; a repeated total is not another call.

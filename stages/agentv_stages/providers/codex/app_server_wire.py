@@ -97,6 +97,7 @@ class Params(Struct, gc=False, rename="camel"):
     will_retry: bool | None = None
     summary: Raw = ABSENT
     turn_id: str | None = None
+    before_turn_id: str | None = None
     explanation: Raw = ABSENT
     plan: Raw = ABSENT
 
