@@ -5,7 +5,7 @@ docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entr
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from agentv_stages.model.batch import Batch, Record
@@ -24,7 +24,8 @@ class DecodeContext:
     sub-agent's file comes with the `stream` of its records, the `parent_call` that started it and the `session_id` of
     its parent, as far as they are known. `further`: the file continues the session's own log, with the same decoder and
     row numbering. In a fork, records older than `begun_ms` were copied from the parent's log; it is set where nothing
-    in the log says so before the copy ends.
+    in the log says so before the copy ends. `history` reads a parent's log by its id, for decoders that compare records
+    with it, and returns a fingerprint of each record; none of a log that cannot be read.
     """
 
     file: str = ""
@@ -34,6 +35,7 @@ class DecodeContext:
     further: bool = False
     place: str = ""
     begun_ms: int | None = None
+    history: Callable[[str], Sequence[int]] | None = field(default=None, compare=False, repr=False)
 
     def source(self, record: Record, time_ms: int | None = None, base_id: str = "") -> Source:
         """The source of a record, on the stream of the input. Speed-critical decoders build theirs inline."""

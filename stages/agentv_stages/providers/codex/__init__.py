@@ -2,7 +2,7 @@
 
 from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.codex.app_server import AppServerDecoder
-from agentv_stages.providers.codex.companions import companions
+from agentv_stages.providers.codex.companions import companions, context
 from agentv_stages.providers.codex.detect import (
     detect_app_server,
     detect_exec,
@@ -110,4 +110,5 @@ PROVIDER = Provider(
         LogRoot("~/.codex/archived_sessions", "CODEX_HOME", "archived_sessions", ("**/rollout-*.jsonl*",)),
     ),
     companions=companions,
+    context=context,
 )

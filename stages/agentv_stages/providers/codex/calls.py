@@ -1,5 +1,7 @@
 """The state of the rollout decoders, and their calls: opened, answered, or held while their process still runs."""
 
+from collections.abc import Sequence
+
 from msgspec import Raw, Struct, field
 
 from agentv_stages.model.batch import Batch, Record
@@ -45,8 +47,9 @@ class State(Struct):
     has come too. `said` holds checksums of the last texts, `said_id` the id of the model's last text; their copies are
     dropped. `counted` is the raw `token_count` behind `totals`, `counted_ms` its time. `turns` are the message ids of
     the last turns, `begins` the ordinals of their first lines, `ordinal` that of the last line that may begin a turn.
-    `told` has the lines seen without a call id. `idle_turn` is a turn that a goal started by itself, until something
-    comes of it.
+    `replay`: a copy of `parent`'s history goes on, or may begin unless it is `declared`; `by_ids`: ids mark its end;
+    `copied`: how far it has come in the parent's file. `itemized`: each command and patch has an item. `told` has the
+    lines seen without a call id. `idle_turn` is a turn that a goal started by itself, until something comes of it.
     """
 
     session_id: str | None = None
@@ -70,6 +73,7 @@ class State(Struct):
     begins: list[int] = []
     ordinal: int | None = None
     outputs_end: bool = True
+    itemized: bool = False
     final: bool = False
     totals: list[int] | None = None
     counted: Raw = NULL
@@ -81,6 +85,10 @@ class State(Struct):
     reviewing: bool = False
     started: bool = False
     replay: bool = False
+    by_ids: bool = False
+    declared: bool = False
+    parent: str | None = None
+    copied: int = 0
     begun_ms: int | None = None
     idle_turn: str | None = None
 
@@ -91,6 +99,7 @@ class Calls:
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
         self.state = State()
+        self.history: Sequence[int] | None = None  # of the parent, read when it is needed
 
     def answer(self, source: Source | Record) -> str:
         """The id of the model answer that this record belongs to."""

@@ -11,11 +11,13 @@ Source: Codex 0.50 to 0.171, `session_meta`.
 import posixpath
 import re
 import sys
+from functools import partial
 from typing import NamedTuple
 
 from agentv_stages.model.payload import decode_json
 from agentv_stages.model.provider import Companion, DecodeContext, Folder
 from agentv_stages.model.times import parse_iso
+from agentv_stages.providers.codex.copied_history import history_of, in_other_days
 
 # Only the beginning of a file is read, and it may be cut off, so members are searched for as bytes. Inside a JSON
 # string their quotes would be escaped, so text cannot be mistaken for them. In versions with parents they precede the
@@ -23,7 +25,6 @@ from agentv_stages.model.times import parse_iso
 _HEAD = 16_384
 _PARENT_LIMIT = 64 * 1024 * 1024
 _AHEAD_MS, _LATE_MS = 2_000, 10_000  # of a review's file, to its parent's; seen: 370 ms before, 5.2 s behind
-_DAY = re.compile(r"(?:^|/)\d{4}/\d\d/\d\d\Z")
 
 
 def _member(name: str) -> re.Pattern[bytes]:
@@ -84,17 +85,25 @@ def companions(path: str, folder: Folder) -> list[Companion]:
         found += _reviews_of(lines, [h for h in reviews if h.cwd == root.cwd])
     calls = _spawn_calls(lines, [h for h in found if h.parent == root.thread])
     return further + [
-        Companion(h.path, DecodeContext(h.path, f"subagent:{h.name}", calls.get(h.thread), root.thread))
+        Companion(
+            h.path,
+            DecodeContext(
+                *(h.path, f"subagent:{h.name}", calls.get(h.thread), root.thread),
+                history=partial(history_of, h.path, folder),
+            ),
+        )
         for h in sorted(found)
     ]
 
 
+def context(path: str, folder: Folder) -> DecodeContext:
+    """The context of a main file: a fork can be compared with its parent's file."""
+    return DecodeContext(path, history=partial(history_of, path, folder))
+
+
 def _of_other_days(place: str, root: Head, folder: Folder) -> list[str]:
     """Further files of the thread in the folders of other days; their names contain the thread's id."""
-    if not _DAY.search(place):
-        return []
-    tree = place.rsplit("/", 3)[0]
-    found = folder.glob(f"{tree}/*/*/*/rollout-*_*.jsonl*")
+    found = in_other_days(place, "rollout-*_*.jsonl*", folder)
     return [path for path in found if f"-{root.thread}_" in path.rpartition("/")[2]]
 
 

@@ -25,7 +25,7 @@ from agentv_stages.model.recent import remember
 from agentv_stages.providers.codex.arguments import BEGIN_PATCH, SHELLS, agent_of, heredoc, unwrap
 from agentv_stages.providers.codex.calls import MOST_ANSWERED, MOST_SCRIPTS, Calls, Copy
 from agentv_stages.providers.codex.outcome import Verdict, beginning, judge
-from agentv_stages.providers.codex.scripts import Script
+from agentv_stages.providers.codex.scripts import Script, named_call, stopped
 from agentv_stages.providers.codex.wire import ContentPart, ItemPayload, first, parts_of, plain, word
 
 MOST_PENDING = 32
@@ -327,7 +327,11 @@ class Conversation(Calls):
             if script.counted:
                 self.hold(script.call_id, verdict.output, source, batch)
         elif script.counted:
-            self.result(source, script.call_id, verdict.output, verdict.outcome, None, None, batch)
+            outcome = verdict.outcome
+            if outcome == "ok" and self.state.itemized:
+                name, said = named_call(script.input)[0], parts_of(verdict.output or ABSENT)
+                outcome = "error" if said and stopped(name, script.input, plain(said[0].text)) else outcome
+            self.result(source, script.call_id, verdict.output, outcome, None, None, batch)
         elif verdict.outcome == "error":
             text = plain(verdict.output or ABSENT)
             batch.events.append(Notification(source, "", "script_failed", text[:2000], "warning", script.call_id))
@@ -360,6 +364,7 @@ class Conversation(Calls):
 IGNORED_ITEMS = frozenset({"ghost_snapshot", "additional_tools", "other", "compaction", "compaction_summary"}) | {
     "context_compaction",
     "compaction_trigger",
+    "configuration_update",
     "program",
     "program_output",
     "item_reference",

@@ -1,11 +1,11 @@
 """Codex rollouts with an envelope (`{timestamp, type, payload}`) to events.
 
-In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.169. End rule: `task_complete` (complete, or error if it says so) and
+In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.171. End rule: `task_complete` (complete, or error if it says so) and
 `turn_aborted` (interrupted); versions before 0.10x do not record a good end, so their file is complete if no call is
 open and an answer comes last.
 Usage: `token_usage_record` (0.16x), one per model call; else `token_count`, whose cumulative totals are differenced. A
-fork begins with a copy of its parent's history, which is not counted again; a fork of 0.169 names it instead. A rewound
-thread continues in a further file (0.169), whose ordinals start where the kept history ends.
+fork begins with a copy of its parent's history (`copied_history`); a fork of 0.169 names it instead. A rewound thread
+continues in a further file (0.169), whose ordinals start where the kept history ends.
 """
 
 import re
@@ -16,7 +16,7 @@ from agentv_stages.model.event import Notification, Retract, SessionInfo, Source
 from agentv_stages.model.payload import given
 from agentv_stages.model.repeats import check, checksum
 from agentv_stages.model.times import parse_iso
-from agentv_stages.providers.codex import ends, usage
+from agentv_stages.providers.codex import copied_history, ends, usage
 from agentv_stages.providers.codex.items import END_EVENTS, Items
 from agentv_stages.providers.codex.rollout_catalogue import (
     CALLS,
@@ -32,8 +32,6 @@ from agentv_stages.providers.codex.rollout_catalogue import (
 from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, member, plain, word
 
 _VERSION = re.compile(r"0\.(\d+)")
-_UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
-_BURST_MS = 1000
 _TURNS = frozenset(
     ("task_started", "turn_started", "task_complete", "turn_complete", "turn_aborted", "thread_rolled_back")
 )
@@ -47,6 +45,9 @@ class RolloutDecoder(Items):
         kind, p, state, context = line.type, line.payload, self.state, self.context
         # Half of the lines say nothing new; they are dropped before any object is made from them.
         if kind == "response_item":
+            if b"compaction_output" in bytes(line.metadata) and member(line.metadata, "compaction_output") is True:
+                batch.ignore("summary for a compaction")  # 0.169 on; `compacted` has its text, the live stream has not
+                return
             if not state.replay:
                 if p.type == "reasoning":
                     if self.reasons_silently(p, record, batch):
@@ -68,7 +69,8 @@ class RolloutDecoder(Items):
         elif kind == "event_msg":
             event = p.type
             if event in IGNORED_EVENTS:
-                batch.ignore(event)
+                if event != "thread_settings_applied" or not self._settings(p, record, line.timestamp, batch):
+                    batch.ignore(event)
                 return
             if not state.replay:
                 if event == "token_count":
@@ -98,7 +100,7 @@ class RolloutDecoder(Items):
             return
         time_ms = parse_iso(line.timestamp)
         source = Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
-        if state.replay and self._replayed(kind, p, time_ms):
+        if state.replay and copied_history.copied(self, kind, p, time_ms):
             batch.ignore("replayed")
             return
         if kind == "response_item":
@@ -118,6 +120,8 @@ class RolloutDecoder(Items):
                 batch.ignore("compacted, repeated")
             else:
                 self._compacted(p, source, batch)
+        elif kind == "realtime_item":
+            self._voice(p, source, batch)
         else:
             batch.unknown_type(kind, record)
 
@@ -200,16 +204,18 @@ class RolloutDecoder(Items):
                 if p.id == state.session_id and self._rewound(ordinal, source, batch):
                     return
             elif p.id != state.session_id:
-                state.replay = True
+                copied_history.begins(state, p.id, declared=True)
             batch.ignore("session_meta")
             return
         state.session_id = state.thread = p.id
         state.begun_ms = source.time_ms
-        state.replay = p.forked_from_id is not None and not given(p.history_base)
+        parent = p.parent_thread_id or p.forked_from_id or self.context.session_id
+        if (p.forked_from_id or p.parent_thread_id) and not given(p.history_base):
+            copied_history.begins(state, p.forked_from_id or parent, declared=p.forked_from_id is not None)
         version = _VERSION.match(p.cli_version or "")
+        state.itemized = ordinal is not None
         # Before 0.70 each call is logged with its output, and a model answer ends at the next turn_context.
         state.outputs_end = version is None or int(version[1]) >= 70
-        parent = p.parent_thread_id or p.forked_from_id or self.context.session_id
         branch = member(p.git, "branch")
         batch.events.append(
             SessionInfo(
@@ -243,22 +249,26 @@ class RolloutDecoder(Items):
         else:
             batch.ignore("turn_context")
 
-    def _replayed(self, kind: str, p: Payload, time_ms: int | None) -> bool:
-        """Whether a record belongs to a fork's copied history. The fork's own turns have ids (UUIDs of version 7, which
-        begin with a time) not older than its own id; without ids: the copy was written within one second.
-        """
+    def _voice(self, p: Payload, source: Source, batch: Batch) -> None:
+        """What was said in a voice session (0.171): a notification, as it is no turn of the thread's own model."""
+        frame = member(p.channels, "voice_transcript")
+        said: dict[str, object] = frame if isinstance(frame, dict) else {"role": p.role, "text": word(p.text)}
+        if said.get("text"):
+            batch.events.append(Notification(source, "", f"voice_{said.get('role')}", str(said["text"])))
+        else:
+            batch.ignore("realtime_item")
+
+    def _settings(self, p: Payload, record: Record, time: str | None, batch: Batch) -> bool:
+        """Takes the model from the thread's settings: a thread that only reviews (0.171) has no `turn_context`."""
         state = self.state
-        event = p.type
-        if kind == "event_msg" and event == "token_count":
-            usage.baseline(state, p.info)
-        own = state.session_id or ""
-        if (kind == "turn_context" or event in ("task_started", "turn_started")) and p.turn_id:
-            if _UUID7.match(p.turn_id) and _UUID7.match(own):
-                state.replay = p.turn_id[:13] < own[:13]
-                return state.replay
-        if kind != "session_meta" and time_ms is not None and state.begun_ms is not None:
-            state.replay = time_ms - state.begun_ms <= _BURST_MS
-        return state.replay
+        if state.model is not None or state.replay or p.thread_id not in (None, state.session_id):
+            return False
+        model = member(p.thread_settings, "model")
+        if not isinstance(model, str):
+            return False
+        state.model = model
+        batch.events.append(SessionInfo(self.context.source(record, parse_iso(time)), "", None, model))
+        return True
 
     def _compacted(self, p: Payload, source: Source, batch: Batch) -> None:
         self.end_answer()

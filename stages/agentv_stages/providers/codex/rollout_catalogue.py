@@ -1,6 +1,6 @@
 """The types of lines and events in Codex's rollouts: those that say nothing new, notices, and repeated texts.
 
-Source: Codex 0.4x to 0.169.
+Source: Codex 0.4x to 0.171; the newest types are from that version's binary and schema.
 """
 
 IGNORED_EVENTS = (
@@ -15,6 +15,10 @@ IGNORED_EVENTS = (
     | {"collab_resume_begin", "hook_started", "hook_completed", "agent_message_delta"}
     | {"agent_reasoning_delta", "agent_message_content_delta", "reasoning_content_delta"}
     | {"raw_response_item", "terminal_interaction", "turn_started_metadata", "thread_settings_updated"}
+    | {"raw_response_completed", "patch_apply_updated", "thread_queue_changed", "turn_moderation_metadata"}
+    | {"environment_connected", "environment_disconnected", "elicitation_abandoned", "safety_buffering"}
+    | {"realtime_conversation_started", "realtime_conversation_realtime", "realtime_conversation_closed"}
+    | {"realtime_conversation_sdp", "realtime_conversation_list_voices_response", "auth_recovery_completed"}
 )
 NOTICES = {
     "error": "error",
@@ -23,6 +27,8 @@ NOTICES = {
     "stream_error": "warning",
     "deprecation_notice": "warning",
     "model_reroute": "info",
+    "model_verification": "warning",
+    "auth_recovery_started": "warning",
     "background_event": "info",
     "entered_review_mode": "info",
     "exited_review_mode": "info",
@@ -37,7 +43,9 @@ NOTICES = {
 REVIEWS = {"entered_review_mode": True, "exited_review_mode": False}
 PERMISSIONS = frozenset(("exec_approval_request", "apply_patch_approval_request", "request_permissions"))
 IGNORED_LINES = frozenset(("world_state", "inter_agent_communication", "inter_agent_communication_metadata")) | {
-    "retained_context"  # a person's answers to questions, again
+    "retained_context",  # a person's answers to questions, again
+    "dynamic_tools_updated",
+    "security_risk_score",
 }
 LINES = IGNORED_LINES | {
     "session_meta",
@@ -46,6 +54,7 @@ LINES = IGNORED_LINES | {
     "event_msg",
     "compacted",
     "token_usage_record",
+    "realtime_item",
 }
 OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call"))

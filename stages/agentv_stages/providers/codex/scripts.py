@@ -1,9 +1,9 @@
 """Code mode: reads from the text of an `exec` script what it is about to do.
 
 The calls that a script makes are counted from the log's items. Some calls leave no item (a patch that does not apply, a
-command that still runs when the script yields); if the text of such a script names exactly one tool, the script counts
-as that call.
-Source: Codex 0.169, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
+command that still runs when the script yields, one that the sandbox stopped); if the text of such a script names
+exactly one tool, the script counts as that call.
+Source: Codex 0.169 to 0.171, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
 """
 
 import json
@@ -13,10 +13,13 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from agentv_stages.model.event import Source
-from agentv_stages.model.payload import decode_json, to_raw
+from agentv_stages.model.payload import decode_json, text_of, to_raw
 
 _TOOL = re.compile(r"\btools\s*\.\s*([A-Za-z_]\w*)\s*\(")
 _COMMAND = re.compile(r"""\bcmd["']?\s*:\s*('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
+_YIELD = re.compile(r"""\byield_time_ms["']?\s*:\s*(\d+)""")
+_WALL = re.compile(r"Wall time (\d+(?:\.\d+)?) seconds")
+_YIELD_MS = 10_000  # where the script does not say
 _PATCH = "*** Begin Patch"
 _read = json.JSONDecoder(strict=False).raw_decode
 _MOST = 262_144
@@ -68,6 +71,19 @@ def named_call(script: Raw) -> tuple[str, Raw]:
         if command is not None:
             arguments = {"cmd": _literal(command[1])}
     return name, script if arguments is None else to_raw(arguments)
+
+
+def stopped(name: str, script: Raw, said: str) -> bool:
+    """Whether the only call of a script that completed cannot have ended well, because the log has no item of it.
+
+    A command without an item still runs if it was given up after its yield time; before that, the sandbox stopped it.
+    `said`: the first lines of the script's output.
+    """
+    if name != "exec_command":
+        return name == "apply_patch"
+    asked, wall = _YIELD.search(text_of(script)), _WALL.search(said[:200])
+    limit_ms = int(asked[1]) if asked is not None and len(asked[1]) < 10 else _YIELD_MS
+    return wall is not None and float(wall[1]) * 1000 < limit_ms
 
 
 def _only_tool(text: str) -> re.Match[str] | None:

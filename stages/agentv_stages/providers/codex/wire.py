@@ -171,6 +171,8 @@ class Payload(ItemPayload):
     thread_name: str | None = None
     num_turns: int | None = None
     history_base: Raw = ABSENT
+    thread_settings: Raw = ABSENT
+    channels: Raw = ABSENT
 
 
 class RolloutLine(Struct, gc=False):
@@ -180,6 +182,7 @@ class RolloutLine(Struct, gc=False):
     timestamp: str | None = None
     ordinal: int | None = None
     payload: Payload = field(default_factory=Payload)
+    metadata: Raw = ABSENT
 
 
 class Msg(Struct, gc=False):
