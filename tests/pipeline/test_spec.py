@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.evaluator import Evaluator
+from agentv_stream.checks.check import cases_for
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.checks.validate import said, validate_file
 from agentv_stream.checks.yaml_lines import SpecError
@@ -660,3 +661,48 @@ def test_the_sign_of_a_merge_is_a_text_where_it_is_a_value(tmp_path: Path) -> No
     first, second = spec(tmp_path, text).cases[0].items
     assert first.config["max"] == 3
     assert second.config["value"] == "<<"
+
+
+def ids(tmp_path: Path, text: str) -> list[str]:
+    return [case.id for case in spec(tmp_path, text).cases]
+
+
+@pytest.mark.parametrize(
+    "written", ["007", "7", "1.10", "1e3", "12e4567", "0x1F", "0o17", "true", "-3", "+3", ".5", "2026-01-02", "1_000"]
+)
+@pytest.mark.parametrize("key", ["id", "eval_id", "name"])
+def test_an_id_is_the_text_that_is_in_the_file(tmp_path: Path, written: str, key: str) -> None:
+    """007 was the case 7, so a run of the task 007 was judged by all cases; 1.10 and a commit's hash were refused."""
+    head = f"tests:\n  - {key}: {written}\n"
+    assert ids(tmp_path, head + "    assertions: [{type: max-turns, max: 3}]\n") == [written]
+    assert ids(tmp_path, head.replace(written, f"'{written}'") + "    assertions: []\n") == [written]
+
+
+def test_a_run_of_a_numbered_task_is_judged_by_its_own_case(tmp_path: Path) -> None:
+    text = "tests:\n" + "".join(
+        f"  - {{id: {name}, assertions: [{{type: max-turns, max: 3}}]}}\n" for name in ("007", "7")
+    )
+    loaded = spec(tmp_path, text)
+    for name in ("007", "7"):
+        assert [case.id for _, case in cases_for(f"{name}_", [loaded], None)] == [name]
+
+
+@pytest.mark.parametrize("name", ["null", "~", "", "'  '", "[a]", "{a: 1}"])
+def test_what_is_no_text_is_no_id(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SpecError, match=r"s\.yaml:2: a case needs an id"):
+        spec(tmp_path, f"tests:\n  - id: {name}\n    assertions: []\n")
+
+
+def test_ids_in_json_lines_are_texts_as_written_too(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text('{"id": 1.10, "assertions": []}\n{"id": 1e3}\n{"id": "007"}\n{"id": true}\n', encoding="utf-8")
+    assert [case.id for case in load_spec(path).cases] == ["1.10", "1e3", "007", "true"]
+
+
+def test_names_of_evaluators_and_targets_are_texts_as_written(tmp_path: Path) -> None:
+    text = "tests:\n  - {id: a, target: 4.10, assertions: [{type: max-turns, max: 3, name: 1.10}]}\n"
+    case = spec(tmp_path, text).cases[0]
+    assert (case.target, case.build().members[0].terms.name) == ("4.10", "1.10")
+    bare = "- {id: a, assertions: [{type: composite, assertions: [{type: is-json, name: 1.10}],"
+    weighted = f"tests:\n  {bare} aggregator: {{weights: {{1.10: 2}}}}}}]}}\n"
+    assert spec(tmp_path, weighted).warnings == []

@@ -5,21 +5,26 @@
 its line.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from agentv_stages.trajectory import Case, Context
+from agentv_stages.trajectory.config import spelled
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_doubts import doubts
 from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
+from agentv_stream.checks.spec_globs import IS_GLOB, files_of
 from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP, snake
+from agentv_stream.checks.variables import fill_variables, unfilled
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_jsonl, read_yaml
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import UsageError
-from agentv_stream.sources.files import is_file, is_folder
+from agentv_stream.sources.files import is_file, is_folder, is_there
 
 CASE_LISTS = ("tests", "evalcases", "eval_cases", "cases")
 FILE = "file://"
@@ -115,9 +120,9 @@ class _Loader:
     def load(self) -> Spec:
         path = self.spec.path
         if path.suffix == ".jsonl":
-            self._cases([(d, ()) for d in read_jsonl(path, self.errors)], {}, [])
+            self._cases(self._lines(path), {}, [])
             return self._checked()
-        document = read_yaml(path)
+        document = fill_variables(read_yaml(path), os.environ)
         if not is_object(document.value):
             raise document.error((), "a spec is a mapping with tests (or evalcases)")
         self.top = document
@@ -143,7 +148,16 @@ class _Loader:
         self._cases(entries, top, suite, execution)
         return self._checked()
 
+    def _lines(self, path: Path) -> list[tuple[Document, At]]:
+        """The cases of a JSONL file."""
+        return [(fill_variables(line, os.environ), ()) for line in read_jsonl(path, self.errors)]
+
     def _checked(self) -> Spec:
+        items = (item.document for case in self.spec.cases for item in case.items)
+        every = chain((self.top,), (document for document, _ in self.places), items)
+        for document in {id(document): document for document in every}.values():
+            for where, text in unfilled(document):
+                self._warn(document, where, text)
         seen: dict[str, str] = {}
         for case, (document, at) in zip(self.spec.cases, self.places, strict=True):
             place = f"{document.path}:{document.line(at)}"
@@ -197,13 +211,24 @@ class _Loader:
         return entries
 
     def _external(self, document: Document, at: At, name: str) -> list[tuple[Document, At]]:
-        path = (document.path.parent / name.removeprefix(FILE)).resolve()
+        name = name.removeprefix(FILE)
+        path = (document.path.parent / name).resolve()
+        if not is_there(path) and IS_GLOB.search(name):
+            files = files_of(document.path.parent, name)
+            if not files:
+                self._warn(document, at, f"no file is called {name}")
+            return [entry for file in files for entry in self._file_entries(document, at, file)]
         if is_folder(path):
             files = sorted(
                 p for p in path.iterdir() if p.name in ("case.yaml", "case.yml") or p.suffix in (".yaml", ".yml")
             )
-            files += sorted(p for p in path.glob("*/case.y*ml"))
-            return [entry for file in files for entry in self._file_entries(document, at, file)]
+            entries = [entry for file in files for entry in self._file_entries(document, at, file)]
+            for file in sorted(path.glob("*/case.y*ml")):
+                for other, place in self._file_entries(document, at, file):
+                    if place == () and is_object(other.value) and other.value.get("id") is None:
+                        other.value = {**other.value, "id": file.parent.name}  # as in AgentV
+                    entries.append((other, place))
+            return entries
         return self._file_entries(document, at, path)
 
     def _file_entries(self, document: Document, at: At, path: Path) -> list[tuple[Document, At]]:
@@ -212,8 +237,8 @@ class _Loader:
         if not is_file(path):
             raise document.error(at, f"the file of cases {path} does not exist")
         if path.suffix == ".jsonl":
-            return [(d, ()) for d in read_jsonl(path, self.errors)]
-        other = read_yaml(path)
+            return self._lines(path)
+        other = fill_variables(read_yaml(path), os.environ)
         if is_list(other.value):
             return [(other, (i,)) for i in range(len(other.value))]
         if is_object(other.value):
@@ -249,9 +274,10 @@ class _Loader:
         suite: Sequence[Item],
     ) -> None:
         document, at, case = entry
-        name = next((case[key] for key in ("id", "eval_id", "test_id", "name", "description") if key in case), None)
-        if not isinstance(name, str | int) or isinstance(name, bool) or not str(name).strip():
-            raise document.error(at, "a case needs an id")
+        key = next((key for key in ("id", "eval_id", "test_id", "name", "description") if key in case), None)
+        name = None if key is None else document.name((*at, key), case[key])
+        if name is None:
+            raise document.error(at if key is None else (*at, key), "a case needs an id")
         execution = self._execution(document, at, case)
         items = self._items(document, at, case)
         items += [] if execution.get("skip_defaults") is True else suite
@@ -275,7 +301,7 @@ class _Loader:
             expected_calls=tuple(calls),
             of_spec=threshold is not None,
         )
-        target = _first(places, "target")
+        target = _first_name(places, "target")
         if target is None:
             several = _first(places, "providers")
             target = several[0] if is_list(several) and len(several) == 1 else None
@@ -284,7 +310,7 @@ class _Loader:
         self.places.append((document, at))
         self.spec.cases.append(
             SpecCase(
-                str(name),
+                name,
                 items,
                 context,
                 target if isinstance(target, str) else None,
@@ -314,14 +340,19 @@ def _first(places: Places, key: str) -> Any:
     return next((place[key] for place, _, _ in places if place.get(key) is not None), None)
 
 
+def _first_name(places: Places, key: str) -> str | None:
+    found = ((document.name((*at, key), place[key])) for place, document, at in places if place.get(key) is not None)
+    return next(found, None)
+
+
 def _checked(places: Places, key: str, fits: Callable[[Any], bool], need: str, known: Sequence[str] = ()) -> Any:
     """The nearest value of a setting. Raises: SpecError if any of them is not allowed."""
     for place, document, at in places:
-        value = place.get(key)
+        value = spelled(place.get(key))
         if value is not None and not fits(value):
             wrong = value if isinstance(value, str) and known else None
             raise document.error((*at, key), f"{need}, not {value!r}", known, wrong)
-    return _first(places, key)
+    return spelled(_first(places, key))
 
 
 def _is_share(value: Any) -> bool:

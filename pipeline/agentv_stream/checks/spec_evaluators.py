@@ -3,6 +3,7 @@
 `include:` takes those of a template. A name unknown to every version is an error with its line.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from agentv_stages.trajectory.config import STEP
 from agentv_stages.trajectory.evaluator import Terms
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_names import TYPES, keys_of, snake, type_name
+from agentv_stream.checks.variables import fill_variables
 from agentv_stream.checks.yaml_lines import At, Document, Errors, read_yaml
 from agentv_stream.sources.files import is_file
 
@@ -114,6 +116,8 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
             errors.note(document.error((*at, key), f"{kind} has no field {key!r}", known, key))
         config[name] = value
     config["type"] = kind
+    if not isinstance(config.get("name"), str | None):
+        config["name"] = document.name((*at, "name"), config["name"]) or config["name"]
     if "name" not in config and isinstance(config.get("metric"), str):
         config["name"] = config["metric"]  # the key of the name since 5.x
     if is_list(config.get("expected")):
@@ -145,7 +149,7 @@ def _include(document: Document, at: At, name: Any, chain: tuple[Path, ...], err
         raise document.error(at, f"the template {name!r} was not found in .agentv/templates, here or further up")
     if path in chain or path == document.path.resolve():
         raise document.error(at, f"the template {path} includes itself")
-    other = read_yaml(path)
+    other = fill_variables(read_yaml(path), os.environ)
     entries: Any = other.value.get("assertions", other.value.get("evaluators")) if is_object(other.value) else None
     if not is_list(entries):
         raise other.error((), "a template holds a list of assertions")

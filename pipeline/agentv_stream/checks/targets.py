@@ -14,6 +14,7 @@ from typing import Any
 from agentv_stages.trajectory.config import MOST
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.agent_kinds import AGENT_KINDS, MODEL, OTHER_KINDS, PROMPT, SETTINGS, AgentKind
+from agentv_stream.checks.variables import VARIABLE
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
 from agentv_stream.nearest import nearly
 from agentv_stream.release import release, running_version
@@ -31,7 +32,6 @@ SLIP = 0.85
 
 CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 PLACEHOLDER = re.compile(r"(?<![${])\{[A-Z][A-Z_]+\}(?!\})")
-VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
 @dataclass
@@ -111,8 +111,9 @@ def load_targets(
         reader.errors = Errors()
         with reader.errors.noting():
             reader.read((*at, i), entry)
-        reader.wrong.append((_name_of(entry), reader.errors.all))
-        reader.names.add(_name_of(entry))
+        name = _name_of(document, (*at, i), entry)
+        reader.wrong.append((name, reader.errors.all))
+        reader.names.add(name)
     reader.judge(wanted)
     reader.resolve()
     reader.judge(wanted)
@@ -120,10 +121,10 @@ def load_targets(
     return reader.found
 
 
-def _name_of(entry: Any) -> str | None:
+def _name_of(document: Document, at: At, entry: Any) -> str | None:
     """An entry's name, None if it has none."""
-    given: Any = entry.get("name", entry.get("id", entry.get("label"))) if is_object(entry) else None
-    return given if isinstance(given, str) and given else None
+    key = next((key for key in ("name", "id", "label") if key in entry), None) if is_object(entry) else None
+    return None if key is None else document.name((*at, key), entry[key])
 
 
 class _Reader:
@@ -151,13 +152,13 @@ class _Reader:
                 text = f"no version knows a setting of targets {key!r}"
                 self.errors.note(self.document.error((*at, key), text, SETTINGS, key))
             target[setting] = value
-        name = _name_of(target)
+        name = _name_of(self.document, at, target)
         if name is None:
             raise self.document.error(at, "a target needs a name")
         if name in self.found.targets or name in self.uses:
             raise self.document.error(at, f"two targets are called {name!r}")
-        other: Any = target.get("use_target")
-        if isinstance(other, str) and "provider" not in target:
+        other = self.document.name((*at, "use_target"), target.get("use_target"))
+        if other is not None and "provider" not in target:
             self.uses[name] = (self.text(other), (*at, "use_target"))
             return
         kind = target.get("provider")

@@ -6,13 +6,13 @@ Plain scalars are read by YAML 1.2, as AgentV reads them: `yes`, `no`, `on` and 
 import codecs
 import re
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import yaml
-from msgspec import MsgspecError, json
+from msgspec import MsgspecError, Raw, json
 
 from agentv_stream.errors import UsageError
 from agentv_stream.nearest import suggestion
@@ -121,11 +121,23 @@ def _place(error: SpecError) -> tuple[str, int]:
 
 @dataclass
 class Document:
-    """A decoded file. `lines` maps the path of a value to its line, counted from 1."""
+    """A decoded file. `lines` maps the path of a value to its line, counted from 1.
+
+    `written` holds numbers, truth values and nulls as they are in the file: 007 and 1.10 are names, too. `unset` names
+    the variables that have no value (`checks.variables`).
+    """
 
     path: Path
     value: Any
     lines: dict[At, int] = field(default_factory=dict[At, int])
+    written: dict[At, str] = field(default_factory=dict[At, str])
+    unset: list[tuple[At, str]] = field(default_factory=list[tuple[At, str]])
+
+    def name(self, at: At, value: Any) -> str | None:
+        """The value at a location as a name: its text as it is in the file. None if it is no scalar, or blank."""
+        if isinstance(value, str):
+            return value if value.strip() else None
+        return self.written.get(at) if isinstance(value, bool | int | float) else None
 
     def line(self, at: At) -> int:
         """The line of a value, or of the nearest value around it."""
@@ -138,7 +150,8 @@ class Document:
     def error(self, at: At, message: str, known: Iterable[str] = (), wrong: str | None = None) -> SpecError:
         """An error about a value; with `wrong` the most similar of the `known` names is suggested."""
         hint = suggestion(wrong, known) if wrong is not None else ""
-        return SpecError(f"{self.path}:{self.line(at)}: {message}{hint}")
+        empty = next((f"; {name} is not set" for place, name in self.unset if place[: len(at)] == at and at), "")
+        return SpecError(f"{self.path}:{self.line(at)}: {message}{hint}{empty}")
 
 
 def read_yaml(path: Path) -> Document:
@@ -215,8 +228,16 @@ def read_jsonl(path: Path, errors: Errors) -> list[Document]:
         except MsgspecError as error:
             errors.note(SpecError(f"{path}:{number}: is not JSON: {error}"))
             continue
-        documents.append(Document(path, value, {(): number}))
+        documents.append(Document(path, value, {(): number}, _written(text)))
     return documents
+
+
+def _written(text: str) -> dict[At, str]:
+    """The members of a JSON object that are no texts, as they are written."""
+    with suppress(MsgspecError):
+        raw = {key: bytes(value).decode() for key, value in json.decode(text, type=dict[str, Raw]).items()}
+        return {(key,): value for key, value in raw.items() if value[0] not in '"{['}
+    return {}
 
 
 class _Reader:
@@ -238,7 +259,10 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             items: Any = node.value
             return [self.value(item, (*at, i)) for i, item in enumerate(items)]
-        return self.plain(node)
+        value = self.plain(node)
+        if not isinstance(value, str):
+            self.document.written[at] = node.value
+        return value
 
     def plain(self, node: Any) -> Any:
         line = int(node.start_mark.line) + 1

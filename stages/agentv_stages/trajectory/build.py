@@ -11,7 +11,7 @@ from agentv_stages.trajectory import makers
 from agentv_stages.trajectory.answer import KINDS
 from agentv_stages.trajectory.case import Member, Skipped
 from agentv_stages.trajectory.composite import AGGREGATORS, Composite
-from agentv_stages.trajectory.config import Config, ConfigError, flag, known_fields, number
+from agentv_stages.trajectory.config import Config, ConfigError, flag, known_fields, number, spelled
 from agentv_stages.trajectory.evaluator import Evaluator, Rule, Terms
 from agentv_stages.trajectory.fields import fields_of
 from agentv_stages.trajectory.json_values import is_list, is_object
@@ -109,21 +109,19 @@ def context_within(config: Config, context: Context) -> Context:
 
 def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
     weight = number(config, "weight", 0.0)
-    required = config.get("required")
+    required = spelled(config.get("required"))
     min_score = number(config, "min_score", 0.0, 1.0)
     if required is not None and not isinstance(required, bool):
         if not isinstance(required, int | float):
             raise ConfigError("required is true, false, or the score that is needed", ("required",))
-        share = number(config, "required", 0.0, 1.0)
+        share = number({"required": required}, "required", 0.0, 1.0)
         min_score = share if min_score is None else min_score
         required = True
     # In AgentV the threshold is the limit itself, in milliseconds or dollars.
     threshold = None if kind in ("latency", "cost") else number(config, "threshold", 0.0, 1.0)
     if threshold is None:
         threshold = min_score if min_score is not None else context.threshold
-    negate = config.get("negate", False)
-    if not isinstance(negate, bool):
-        raise ConfigError("negate is true or false", ("negate",))
+    negate = flag(config, "negate", False)
     compat = is_compat(config, context)
     name = config.get("name")
     if name is not None and not isinstance(name, str):

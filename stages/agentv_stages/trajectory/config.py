@@ -1,5 +1,6 @@
 """Reads the values of an evaluator's configuration, and reports where a bad one is."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -18,6 +19,23 @@ MOST = 1e300
 
 STEP = frozenset(("tool", "kind", "args", "input", "args_match", "max_duration_ms", "output", "description"))
 """The fields of a step of `expected`."""
+
+PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
+
+
+class Filled(str):
+    """A text that a variable stood for, and nothing else: it can spell a number or a truth value."""
+
+
+def spelled(value: Any) -> Any:
+    """The value itself; of a variable's text the number or the truth value that it spells, at any depth."""
+    if isinstance(value, Filled):
+        if value in ("true", "false"):
+            return value == "true"
+        return (float(value) if "." in value else int(value)) if PLAIN_NUMBER.fullmatch(value) else str(value)
+    if is_object(value):
+        return {key: spelled(member) for key, member in value.items()}
+    return [spelled(item) for item in value] if is_list(value) else value
 
 
 class ConfigError(ValueError):
@@ -49,7 +67,7 @@ def number(
 ) -> float | None:
     """The number under `key`, None where there is none. Raises: ConfigError, with `path` before the key."""
     at = (*path, key)
-    value: Any = config.get(key)
+    value: Any = spelled(config.get(key))
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
@@ -69,22 +87,23 @@ def integer(config: Config, key: str, least: int = 0, path: tuple[str | int, ...
     return None if value is None else int(value)
 
 
-def texts(config: Config, *keys: str) -> list[str]:
-    """The list of strings under the first of the keys that is present; a single string counts as a list of one."""
+def texts(config: Config, *keys: str, empty: bool = False) -> list[str]:
+    """The list of strings under the first of the keys that is present; a single string counts as a list of one.
+    `empty`: whether a text may be empty."""
     for key in keys:
         value: Any = config.get(key)
         if value is None:
             continue
         items: list[Any] = value if is_list(value) else [value]
         for i, item in enumerate(items):
-            if not isinstance(item, str) or not item:
+            if not isinstance(item, str) or not (item or empty):
                 raise ConfigError(f"{key} holds texts", (key, i) if is_list(value) else (key,))
         return items
     return []
 
 
 def flag(config: Config, key: str, default: bool) -> bool:
-    value = config.get(key, default)
+    value = spelled(config.get(key, default))
     if not isinstance(value, bool):
         raise ConfigError(f"{key} is true or false", (key,))
     return value
@@ -131,7 +150,7 @@ def steps_of(config: Config, compat: bool) -> list[Step]:
             raise ConfigError(f"no kind {kind!r}", (*path, "kind"), KIND_NAMES)
         mode = step.get("args_match")
         own_mode = usual_mode if mode is None else args_match_of(mode, (*path, "args_match"))
-        args = step["args"] if "args" in step else step.get("input", MISSING)
+        args = spelled(step["args"] if "args" in step else step.get("input", MISSING))
         if args is not MISSING and not isinstance(args, str | Mapping | list):
             raise ConfigError("args is an object or the word any", (*path, "args"))
         try:

@@ -21,6 +21,7 @@ from agentv_stages.trajectory.config import (
     known_fields,
     matcher_of,
     number,
+    spelled,
     steps_of,
     texts,
 )
@@ -107,11 +108,12 @@ def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, 
         raise ConfigError("minimums maps tools to numbers", ("minimums",))
     minimums: Mapping[Any, Any] = value
     for name, least in minimums.items():
+        least = spelled(least)
         if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= MOST:
             raise ConfigError(f"the minimum of {name} is a number from 0", ("minimums", str(name)))
         if str(name).startswith("kind:") and str(name)[5:] not in KIND_NAMES:
             raise ConfigError(f"no kind {str(name)[5:]!r}", ("minimums", str(name)), KIND_NAMES, str(name)[5:])
-    return {str(name): float(least) for name, least in minimums.items()}
+    return {str(name): float(spelled(least)) for name, least in minimums.items()}
 
 
 def expected_messages(config: Config, scope: Scope) -> Rule:
@@ -121,7 +123,7 @@ def expected_messages(config: Config, scope: Scope) -> Rule:
     usual = config.get("args_match")
     mode = "exact" if usual is None else args_match_of(usual, ("args_match",))
     for call in scope.context.expected_calls:
-        given = call["input"] if "input" in call else call.get("args", MISSING)
+        given = spelled(call["input"] if "input" in call else call.get("args", MISSING))
         steps.append(Step(str(call.get("tool", "")), None, given, mode, None, scope.compat))
     if steps and config.get("mode") == "in_order" and not scope.compat:
         return InOrder(steps, scope.all)
@@ -174,7 +176,7 @@ def args_match(config: Config, scope: Scope) -> Rule:
     if not is_object(value):
         raise ConfigError("tool-args-match needs {name | pattern, args}", ("value",))
     item: Mapping[str, Any] = value
-    args = item.get("args", item.get("arguments", MISSING))
+    args = spelled(item.get("args", item.get("arguments", MISSING)))
     if args is MISSING:
         raise ConfigError("tool-args-match needs args", ("value",), ("args", "arguments"))
     mode = item.get("mode", "partial")
@@ -183,7 +185,7 @@ def args_match(config: Config, scope: Scope) -> Rule:
     found = matcher_of(item, ("value",), ("args", "arguments", "mode", "ignore", "defaults"))
     if not any(key in item for key in ("name", "pattern", "tool")):
         raise ConfigError("tool-args-match needs a name or a pattern", ("value",))
-    defaults: Any = item.get("defaults", {})
+    defaults: Any = spelled(item.get("defaults", {}))
     if not is_object(defaults):
         raise ConfigError("defaults is an object", ("value", "defaults"))
     spec = ArgsSpec(args, mode == "exact", tuple(texts(item, "ignore")), dict(defaults))
@@ -298,7 +300,7 @@ JAVASCRIPT_FLAGS = "dgimsuvy"
 
 def answer(config: Config, scope: Scope) -> Rule:
     kind = str(config["type"])
-    values = texts(config, "value") if kind != "is-json" else []
+    values = texts(config, "value", empty=True) if kind != "is-json" else []
     if not values and kind != "is-json":
         raise ConfigError(f"{kind} needs value", (), ("value",))
     if len(values) > 1 and kind in ONE_TEXT:
