@@ -3,7 +3,7 @@
 It imports next to nothing, so that Ctrl-C is handled as commands expect from the very start.
 """
 
-from agentv_stream.cli.ctrl_c import die_of_it
+from agentv_stream.live.ctrl_c import die_of_it
 
 
 def main() -> None:

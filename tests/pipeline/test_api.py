@@ -42,7 +42,10 @@ def test_the_version_is_that_of_the_package() -> None:
     assert agentv_stream.__version__ == metadata.version("agentv-stream")
 
 
-STAGES = ("event", "batch", "message", "result", "provider", "tools", "stage", "trajectory", "times", "merge", "fault")
+STAGES = (
+    *(f"model.{name}" for name in ("event", "batch", "message", "provider", "tools", "stage", "times", "fault")),
+    *("figures.result", "figures.merge", "trajectory"),
+)
 
 
 def _undocumented(name: str, thing: object) -> Iterator[str]:

@@ -118,10 +118,10 @@ def load(name: str) -> Any:
 
 def main() -> None:
     """The entry point of `agentv-stream`."""
-    from agentv_stream.cli.ctrl_c import die_of_it, raised
     from agentv_stream.cli.standard_streams import flushed, open_standard_streams, told
     from agentv_stream.cli.telling import quiet_stdout
     from agentv_stream.errors import SinkError
+    from agentv_stream.live.ctrl_c import die_of_it, raised
 
     die_of_it()
     open_standard_streams()
