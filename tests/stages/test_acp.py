@@ -3,6 +3,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given as hypothesis_given
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from agentv_stages.chain.normalize import Normalize
 from agentv_stages.model.batch import Record
@@ -18,6 +21,9 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.providers.acp import PROVIDER
 from agentv_stages.providers.acp.catalogue import QUIET_METHODS, QUIET_UPDATES
+from agentv_stages.trajectory.skills import loads
+from agentv_stream.api.adapter import normalize_tool_call
+from agentv_stream.summary import summarize
 from support.decoding import (
     FIXTURES,
     asked_calls,
@@ -34,6 +40,7 @@ from support.decoding import (
     said,
     usages,
 )
+from support.scenarios.dialects import WRITERS
 
 ACP = dialect(PROVIDER, "acp")
 RPC = {"jsonrpc": "2.0"}
@@ -320,6 +327,58 @@ def test_outcome_and_exit_code_of_a_shell_call(
     assert output is None or result.output == output
 
 
+SPEAKERS = ("", "Copilot", "gemini-cli", "qwen-code", "OpenCode", "Kilo", "claude", "OpenHands", "kimi", "deepagents")
+
+
+def canonical(*given: dict[str, Any]) -> list[ToolCall]:
+    [batch] = Normalize(PROVIDER.tools).push(decoded(ACP, lines(*given)))
+    return calls(batch.events)
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+@pytest.mark.parametrize("kind", ["read", "execute", "search", "other", None])
+@pytest.mark.parametrize("given", [{}, {"rawInput": {}}, {"rawInput": {"x": "y"}}])
+def test_a_name_that_stands_only_in_the_title_is_known_whoever_speaks(
+    name: str, kind: str | None, given: dict[str, Any]
+) -> None:
+    """As `normalize_tool_call` knows it, and so the evaluators of skills."""
+    path = "/w/skills/csv/SKILL.md"
+    first = [agent(name)] if name else []
+    skill = {"title": "Using skill: csv", "kind": kind, **given}
+    read = {"title": f"Viewing {path}", "kind": kind, **given}
+    found = canonical(*first, call("c1", **skill), change("c1"), call("c2", **read), change("c2"))
+    assert [(c.tool, c.input.get("skill"), c.input.get("file_path")) for c in found] == [
+        ("Skill", "csv", None),
+        ("Read", None, path),
+    ]
+    assert [loads(c) for c in found] == [["csv"], ["csv"]]
+    expected = [normalize_tool_call("copilot-cli", {"tool": one["title"]})["tool"] for one in (skill, read)]
+    assert [c.tool for c in found] == expected
+
+
+def test_a_title_in_words_gives_way_to_the_name_that_the_arguments_show() -> None:
+    found = canonical(
+        agent("Copilot"),
+        call("c1", title="Using skill: csv", kind="other", rawInput={"skill": "csv"}),
+        call("c2", title="Viewing a.py", kind="read", rawInput={"path": "/w/a.py"}),
+        call("c3", title="Write File", kind="edit"),
+        call("c4", title="Viewing", kind="read"),
+        *(change(f"c{i}") for i in range(1, 5)),
+    )
+    assert [(c.name, c.tool) for c in found] == [
+        ("skill", "Skill"),
+        ("view", "Read"),
+        ("Write File", "Write"),
+        ("Viewing", "Viewing"),
+    ]
+
+
+def test_a_status_line_names_the_exit_code() -> None:
+    said = "**Command:**\n```bash\nx\n```\n\n**Status:** Command failed with exit code 3"
+    [found] = results(events_of(call(kind="execute", rawInput={"command": "x"}), change(content=shown(said))))
+    assert (found.outcome, found.exit_code) == ("error", 3)
+
+
 def test_a_plan_stands_for_qwens_todo_tool_but_not_for_copilots() -> None:
     entries = [{"content": "Step", "priority": "medium", "status": "pending"}]
     qwen = events_of(agent("qwen-code"), update("plan", entries=entries))
@@ -341,6 +400,79 @@ def test_ids_of_the_two_sides_may_be_equal() -> None:
     assert [e.call_id for e in events if isinstance(e, Notification)] == ["c1"]
     assert [e.status for e in events if isinstance(e, SessionEnd)] == ["complete"]
     assert [e.text for e in events if isinstance(e, UserText)] == ["Go."]
+
+
+def permission(call_id: str, title: str, request: int = 0, /, **members: Any) -> dict[str, Any]:
+    tool = {"toolCallId": call_id, "title": title, **members}
+    options = [{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]
+    ask = {**RPC, "id": request, "method": "session/request_permission"}
+    return {**ask, "params": {"sessionId": "s-1", "toolCall": tool, "options": options}}
+
+
+def refused(request: int = 0) -> dict[str, Any]:
+    return {**RPC, "id": request, "result": {"outcome": {"outcome": "selected", "optionId": "no"}}}
+
+
+def test_a_permission_under_an_id_of_its_own_belongs_to_the_call_with_the_same_input() -> None:
+    """Recorded of deepagents-acp 0.0.13. Of two equal calls the first is asked for first."""
+    given = {"command": "make"}
+    events = events_of(
+        call("c1", title="make", kind="execute", rawInput=given),
+        call("c2", title="make", kind="execute", rawInput=given),
+        call("c3", title="ls", kind="execute", rawInput={"command": "ls"}),
+        *(permission(f"p{i}", "Execute: `make`", i, rawInput=given) for i in range(2)),
+        refused(1),
+        change("p0", title="Execute: `make`"),
+        change("c2", status="failed"),
+        change("c3"),
+    )
+    assert [c.call_id for c in calls(events)] == ["c1", "c2", "c3"]
+    assert [(r.call_id, r.outcome) for r in results(events)] == [("c1", "ok"), ("c2", "denied"), ("c3", "ok")]
+    assert [e.call_id for e in events if isinstance(e, Notification)] == ["c1", "c2"]
+
+
+def test_a_permission_for_an_edit_belongs_to_the_call_with_its_title_and_file() -> None:
+    """deepagents-acp announces an edit as a diff and asks for it with the tool's own arguments."""
+    diff = {"type": "diff", "path": "/w/a", "oldText": "x", "newText": "y"}
+    edit = call(title="Edit `/w/a`", kind="edit", rawInput={"path": "/w/a", "content": diff})
+    same = permission("p", "Edit `/w/a`", rawInput={"file_path": "/w/a", "old_string": "x", "new_string": "y"})
+    assert [c.call_id for c in calls(events_of(edit, same))] == ["c1"]
+    other = permission("p", "Edit `/w/a`", rawInput={"file_path": "/w/b", "old_string": "x", "new_string": "y"})
+    assert [c.call_id for c in calls(events_of(edit, other))] == ["c1", "p"]
+
+
+def test_a_call_may_be_announced_under_another_id_than_that_of_its_permission() -> None:
+    given = {"rawInput": {"command": "make"}, "kind": "execute"}
+    events = events_of(permission("p", "make", **given), call("c1", title="make", **given), change("c1"))
+    assert [c.call_id for c in calls(events)] == ["p"]
+    assert [(r.call_id, r.outcome) for r in results(events)] == [("p", "ok")]
+    events = events_of(permission("c1", "make", **given), call("c1", title="make", **given), call("c2", **given))
+    assert [c.call_id for c in calls(events)] == ["c1", "c2"]
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@hypothesis_given(choice=st.data())
+@pytest.mark.parametrize("name", ["acp", "acp-claude", "copilot-acp"])
+def test_permissions_under_ids_of_their_own_change_no_figure(name: str, choice: st.DataObject) -> None:
+    """A random session in which permission for any call is asked for under another id, after it is announced."""
+    writer = WRITERS[name]
+    plain = [json.loads(line) for line in writer.write(choice.draw(writer.sessions)).data.splitlines()]
+    asked: list[dict[str, Any]] = []
+    for number, line in enumerate(plain):
+        asked.append(line)
+        told = line.get("params", {}).get("update", {})
+        unfinished = told.get("status") in ("pending", "in_progress")
+        own: dict[str, Any] = told.get("rawInput") or {}
+        if (
+            unfinished and own.keys() - {"cwd"} and choice.draw(st.booleans())
+        ):  # the folder alone: there is more to come
+            request = permission(f"own-{number}", f"May I? {told.get('title')}", number, rawInput=own)
+            asked.append({**request, "params": {**request["params"], "sessionId": line["params"]["sessionId"]}})
+    figures, found = (
+        summarize(b"".join(json.dumps(line).encode() + b"\n" for line in given)).tool_use_summary
+        for given in (plain, asked)
+    )
+    assert found == figures
 
 
 def test_a_permission_request_tells_a_call_that_has_no_other_message() -> None:

@@ -243,6 +243,13 @@ def plain(source: str, kind: Kind, *names: str) -> tuple[ToolRow, ...]:
     return tuple(row(name, name, source, kind) for name in names)
 
 
+TITLES = (
+    *rows("AgentV, Copilot kinds", {"Read File": "Read", "Write File": "Write", "Edit File": "Edit"}),
+    row("Using skill: ", "Skill", "AgentV, Copilot kinds", prefix=True, rest_key="skill"),
+    row("Viewing ", "Read", "AgentV, Copilot kinds", prefix=True, rest_key="file_path"),
+)
+"""Names in words, some with an argument behind them: what Copilot shows, and some agents send in place of a name."""
+
 COMMON: Mapping[str, ToolRow] = {
     **{name: row(name, name, "canonical name", keys=()) for name in CANONICAL},
     "apply_patch": row("apply_patch", "Edit", "docs/metrics.md, edit", patch=True),

@@ -10,7 +10,7 @@ from agentv_stages.model.payload import ABSENT, NULL, json_in, text_of
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import naming, results, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, answer_of, release, stream_of
-from agentv_stages.providers.acp.state import Answer, Call
+from agentv_stages.providers.acp.state import AcpState, Answer, Call
 from agentv_stages.providers.kimi.results import agent_named
 from agentv_stages.providers.kimi.tools import TABLE as KIMI
 
@@ -27,6 +27,8 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
     """Handles a `tool_call`, a `tool_call_update` (`kind`) or the call of a permission request, known or not."""
     state = at.state
     call_id = update.toolCallId or (f"row-{source.row}" if kind == "tool_call" else "")
+    if state.aliases or state.unannounced:
+        call_id = _known_as(state, call_id, kind, update)
     call = state.calls.get(call_id)
     if call is None:
         announced, known = _announced(kind, update), state.closed.get(call_id)
@@ -71,6 +73,20 @@ def _announced(kind: str, update: wire.Update | wire.CallUpdate) -> int:
     return crc32(update.rawInput, crc32((update.title or "").encode())) or 1
 
 
+def _known_as(state: AcpState, call_id: str, kind: str, update: wire.Update | wire.CallUpdate) -> str:
+    """The id under which a call is kept: that of its permission request if this announces it under another one."""
+    if kind == "tool_call" and call_id not in state.aliases:
+        if call_id in state.unannounced:
+            del state.unannounced[call_id]
+        elif call_id not in state.calls and call_id not in state.closed:
+            for other in state.unannounced:
+                if (call := state.calls.get(other)) is not None and naming.asks_the_same(call, update):
+                    del state.unannounced[other]
+                    remember(state.aliases, call_id, other, MOST_CLOSED)
+                    break
+    return state.aliases.get(call_id, call_id)
+
+
 def early(at: Connection, batch: Batch) -> None:
     """Emits results whose calls never came, at the end of a prompt or of the input."""
     for call_id, call in [(i, c) for i, c in at.state.calls.items() if c.early]:
@@ -105,7 +121,8 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     arguments = call.input
     if bare:
         arguments = EMPTY_OBJECT
-        if agent == "gemini" or not agent:
+        spoken = naming.titled(name)  # whose argument is in the name
+        if (agent == "gemini" or not agent) and not (spoken is not None and spoken.prefix):
             diff = results.diff_of(pieces) if len(files) < 2 else None
             path = next(iter((*call.paths, *files)), None) if len(files) < 2 else None
             if agent or path or diff:
@@ -316,4 +333,6 @@ def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch:
 def _close(at: Connection, call_id: str) -> None:
     state = at.state
     call = state.calls.pop(call_id, None)
+    if state.unannounced:
+        state.unannounced.pop(call_id, None)
     remember(state.closed, call_id, call.begun if call is not None else 0, MOST_CLOSED)

@@ -12,7 +12,9 @@ from msgspec import Raw
 
 from agentv_stages.model.event import Kind
 from agentv_stages.model.payload import decode_json, to_raw
+from agentv_stages.model.tools import PATH_KEYS, TITLES, ToolRow
 from agentv_stages.providers.acp import wire
+from agentv_stages.providers.acp.state import Call
 from agentv_stages.providers.kilo.tools import TABLE as OPENCODE
 
 AGENTS = (
@@ -38,6 +40,9 @@ OPENHANDS_KIND = re.compile(r"(?!MCPTool)(?P<name>[A-Za-z]+)Action\Z")
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 QWEN_MODEL = re.compile(r"(?:\$runtime\|[^|]+\|)?(?P<name>.+)\([\w-]+\)\Z")
 PLAN_TOOLS = {"qwen": "todo_write", "claude": "TodoWrite"}
+ARGUMENT_OF = {"Skill": ("skill", "name"), "Read": PATH_KEYS}
+"""The keys of the argument that a title contains, by canonical tool."""
+NO_PATH = "Viewing file"  # Copilot's title for a call whose arguments have no path
 WRITERS = ("write_file", "write", "create")
 QUOTED = re.compile(r"'(.*)'\Z", re.DOTALL)
 
@@ -79,6 +84,18 @@ def arguments(raw: Raw) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] - decoded JSON
 
 
+def asks_the_same(call: Call, update: wire.CallMembers) -> bool:
+    """Whether two messages ask for one call: the same arguments, or the same title and file (an edit whose arguments
+    have another form in each).
+    """
+    own, other = arguments(call.input), arguments(update.rawInput)
+    if own and own == other:
+        return True
+    title = call.first_title or call.title
+    named = [*call.paths, own.get("path"), own.get("file_path")]
+    return bool(title) and title == update.title and any(path and path in other.values() for path in named)
+
+
 def native_name(
     agent: str, call_id: str, name: str | None, title: str, kind: str | None, given: Mapping[str, Any]
 ) -> str:
@@ -89,15 +106,19 @@ def native_name(
         found = GEMINI_ID.match(call_id) or OLD_GEMINI_ID.match(call_id)
         if found:
             return found["name"]
+    spoken = titled(title)
     if agent == "openhands":  # its arguments name their own class: `FileEditorAction`
         made = OPENHANDS_KIND.match(str(given.get("kind")))
-        return HUMP.sub("_", made["name"]).lower() if made else kind or "other"
+        if made or spoken is None:
+            return HUMP.sub("_", made["name"]).lower() if made else kind or "other"
     if agent in ("copilot", "") and given:
         if kind == "execute" and title in _commands(given):  # `pwd` as the title of a call that runs it
             return "bash"
         guessed = _copilot(title, kind or "", given)
-        if guessed:
+        if guessed and (spoken is None or not spoken.prefix or any(key in given for key in ARGUMENT_OF[spoken.tool])):
             return guessed
+    if spoken is not None:
+        return title
     if NAME.match(title) and (agent or "." not in title or kind not in KINDS):  # else it is a file's name
         server, mark, tool = "", "", ""
         if agent == "copilot":
@@ -107,6 +128,13 @@ def native_name(
             server, mark, tool = title.partition("_")
         return f"mcp__{server}__{tool}" if mark and server and tool else title
     return kind or title or "other"
+
+
+def titled(title: str) -> ToolRow | None:
+    """The tool that a title names in words: `Using skill: X`, `Viewing X`, `Read File`."""
+    if title == NO_PATH:
+        return None
+    return next((row for row in TITLES if title.startswith(row.native) and (row.prefix or title == row.native)), None)
 
 
 def _commands(given: Mapping[str, Any]) -> tuple[object, ...]:

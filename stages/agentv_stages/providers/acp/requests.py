@@ -8,11 +8,11 @@ from agentv_stages.model.event import Notification, Source, UserText
 from agentv_stages.model.payload import text_json, text_of
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats
-from agentv_stages.providers.acp import calls, ends, terminals, updates, wire
+from agentv_stages.providers.acp import ends, permissions, terminals, updates, wire
 from agentv_stages.providers.acp.catalogue import FROM_AGENT, FROM_CLIENT, QUIET_METHODS
 from agentv_stages.providers.acp.naming import agent_of
 from agentv_stages.providers.acp.speech import Connection, release
-from agentv_stages.providers.acp.state import MOST, AcpState, Asked
+from agentv_stages.providers.acp.state import MOST, AcpState
 from agentv_stages.providers.acp.updates import facts
 
 
@@ -22,7 +22,7 @@ def called(at: Connection, line: wire.Line, data: bytes, record: Record, source:
     if method == "session/update":
         updates.updated(at, wire.decode_message(data).params, record, source, batch)
     elif method == "session/request_permission":
-        _permission(at, line, wire.decode_message(data).params, source, batch)
+        permissions.requested(at, line, wire.decode_message(data).params, source, batch)
     elif method == "session/prompt":
         params = wire.decode_message(data).params
         _remember(at.state, line, method)
@@ -61,25 +61,6 @@ def _remember(state: AcpState, line: wire.Line, method: str) -> None:
             state.replay = str(line.id)
 
 
-def _permission(at: Connection, line: wire.Line, params: wire.Params | None, source: Source, batch: Batch) -> None:
-    asked = params.toolCall if params is not None else None
-    if params is None or asked is None:
-        batch.ignore("session/request_permission/empty")
-        return
-    # Kimi announces the main agent's calls before it asks; of those of sub-agents it shows nothing else
-    of_subagent = at.state.agent == "kimi" and bool(at.state.tasks)
-    known = asked.toolCallId in at.state.calls
-    if asked.toolCallId and not known and not of_subagent:
-        calls.upsert(at, asked.sessionUpdate, asked, source, batch)
-    call = at.state.calls.get(asked.toolCallId)
-    if call is not None and (known or at.state.agent != "opencode"):
-        calls.emit(at, asked.toolCallId, call, batch)
-    no = [o.optionId for o in params.options or () if o.optionId and (o.kind or "").startswith("reject")]
-    remember(at.state.asked, str(line.id), Asked(asked.toolCallId, no), MOST)
-    text = asked.title or asked.kind or ""
-    batch.events.append(Notification(source, "-ask", "permission_request", text, "info", asked.toolCallId or None))
-
-
 def answered(
     at: Connection, line: wire.Line, data: bytes, side: str, record: Record, source: Source, batch: Batch
 ) -> None:
@@ -99,7 +80,7 @@ def answered(
     if result is None:
         batch.ignore("response")
     elif result.outcome is not None and side not in FROM_AGENT:
-        _decided(at.state, str(line.id), result.outcome, batch)
+        permissions.decided(at.state, str(line.id), result.outcome, batch)
     elif side not in FROM_AGENT and str(line.id) in at.state.waits and _of_terminal(result):
         terminals.answered(at.state, at.state.waits.pop(str(line.id)), result)
         batch.ignore("response")
@@ -129,17 +110,6 @@ def answered(
         facts(at, source, batch, session_id=result.sessionId, model=model)
     else:
         batch.ignore("response")
-
-
-def _decided(state: AcpState, request: str, outcome: wire.Outcome, batch: Batch) -> None:
-    asked = state.asked.pop(request, None)
-    call = state.calls.get(asked.call_id) if asked is not None else None
-    if asked is not None and call is not None:
-        if outcome.outcome == "cancelled":
-            call.verdict = "cancelled"
-        elif outcome.optionId in asked.refusals:
-            call.verdict = "denied"
-    batch.ignore("response")
 
 
 def _of_terminal(result: wire.Result) -> bool:

@@ -13,6 +13,7 @@ from agentv_stages.providers.opencode.parts import failure as failure_of_opencod
 
 MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
 REPORT = re.compile(r"^Exit Code: (-?\d+)\s*^Signal: (\d+)", re.MULTILINE)
+STATUS = re.compile(r"^\*\*Status:\*\* Command (?:failed|succeeded) with exit code (-?\d+)\s*\Z", re.MULTILINE)
 SENTENCE = re.compile(r"\ACommand exited with code: (-?\d+)")
 DENIED = frozenset(("denied", "rejected", "permission_denied"))
 TIMED_OUT = "shell tool terminated command after exceeding timeout"  # OpenCode, whose exit code is then null
@@ -56,7 +57,7 @@ def ended(
     """Output, exit code and outcome of a call that ended.
 
     All agents report a failed shell command as `completed`; its exit code is in the raw output (Copilot, OpenCode,
-    OpenHands) or in the text (Qwen, and Kimi, which says `failed`). Gemini gives none.
+    OpenHands) or in the text (Qwen, deepagents, and Kimi, which says `failed`). Gemini gives none.
     """
     output, code, reason = _raw_output(raw)
     if output is None or agent == "qwen":  # Qwen's raw output is what its terminal shows
@@ -69,9 +70,10 @@ def ended(
         outcome = "cancelled"
     if code is None and output is not None and kind == "execute":
         text = text_of(output)
+        tail = text[-200:]
         if outcome == "ok" and TIMED_OUT in text[-400:]:
             outcome = "error"
-        found = MARKER.search(text[-200:]) or REPORT.search(text[-400:]) or SENTENCE.match(text)
+        found = MARKER.search(tail) or REPORT.search(text[-400:]) or STATUS.search(tail) or SENTENCE.match(text)
         if found:
             code = int(found[1])
             if found.re is REPORT and found[2] != "0":

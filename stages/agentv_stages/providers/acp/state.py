@@ -13,7 +13,7 @@ class Call(Struct):
     """An open call, merged from its messages: null and absent members change nothing, arrays replace, `pieces` (version
     2) are appended to `content`. `early` is a final status that came before the call itself; `begun` a checksum of the
     title and the arguments that it was announced with, 0 if it was not announced. `awaited`: it was announced before
-    its arguments; `written` shows them while the model writes them (Kimi).
+    its arguments; `written` shows them while the model writes them (Kimi). `asked`: permission was asked for it.
     """
 
     source: Source
@@ -37,6 +37,7 @@ class Call(Struct):
     early: str = ""
     begun: int = 0
     awaited: bool = False
+    asked: bool = False
     written: Raw = NULL
     end: Source | None = None
 
@@ -99,6 +100,10 @@ class AcpState(Struct):
     told: Repeats = field(default_factory=Repeats)
     """The answers to prompts seen so far."""
     asked: dict[str, Asked] = {}
+    aliases: dict[str, str] = {}
+    """Other ids of calls: of permission requests, or of calls that were announced after their request."""
+    unannounced: dict[str, bool] = {}
+    """Calls of which only a permission request is known."""
     replay: str | None = None
     """The id of the open request to load a session: updates until its answer repeat what was said before."""
     waits: dict[str, str] = {}

@@ -1,6 +1,6 @@
 """The tools of the GitHub Copilot command line, 0.0.3xx to 1.0, and the titles that AgentV has for them."""
 
-from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
+from agentv_stages.model.tools import TITLES, McpForm, ToolTable, plain, row, rows
 
 EVENTS = "Copilot CLI 1.0, events and documentation"
 AGENTV = "AgentV, Copilot kinds"
@@ -24,11 +24,10 @@ ROWS = (
     *plain(EVENTS, "plan", "sql", "read_agent", "write_agent", "list_agents", "stop_agent"),
     *plain(EVENTS, "other", "report_intent", "store_memory", "task_complete", "vote_memory"),
     *plain(EVENTS, "read", "fetch_copilot_cli_documentation", "show_file"),
-    *rows(AGENTV, {"Skill": "Skill", "Read File": "Read", "readFile": "Read", "Read": "Read", "readTextFile": "Read"}),
-    *rows(AGENTV, {"writeTextFile": "Write", "Write File": "Write", "editFile": "Edit", "Edit File": "Edit"}),
+    *rows(AGENTV, {"Skill": "Skill", "readFile": "Read", "Read": "Read", "readTextFile": "Read"}),
+    *rows(AGENTV, {"writeTextFile": "Write", "editFile": "Edit"}),
     *rows(AGENTV, {"runTerminalCommand": "Bash"}),
-    row("Using skill: ", "Skill", AGENTV, prefix=True, rest_key="skill"),
-    row("Viewing ", "Read", AGENTV, prefix=True, rest_key="file_path"),
+    *TITLES,
 )
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "-", last=True),))

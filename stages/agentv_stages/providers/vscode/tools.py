@@ -1,17 +1,16 @@
 """The tools of Copilot chat in VS Code: the names in its session files, prefixed or not, and AgentV's titles."""
 
-from agentv_stages.model.tools import McpForm, ToolRow, ToolTable, plain, row, rows
+from agentv_stages.model.tools import TITLES, McpForm, ToolRow, ToolTable, plain, row, rows
 
 CHAT = "VS Code chat sessions, toolId"
 ROUNDS = "VS Code chat sessions, tool call rounds"
 AGENTV = "AgentV, VS Code kinds"
 
 AGENTV_ROWS: tuple[ToolRow, ...] = (
-    *rows(AGENTV, {"Skill": "Skill", "skill": "Skill", "Read File": "Read", "readFile": "Read", "Read": "Read"}),
-    *rows(AGENTV, {"readTextFile": "Read", "writeTextFile": "Write", "Write File": "Write"}),
-    *rows(AGENTV, {"editFile": "Edit", "Edit File": "Edit", "runTerminalCommand": "Bash"}),
-    row("Using skill: ", "Skill", AGENTV, prefix=True, rest_key="skill"),
-    row("Viewing ", "Read", AGENTV, prefix=True, rest_key="file_path"),
+    *rows(AGENTV, {"Skill": "Skill", "skill": "Skill", "readFile": "Read", "Read": "Read"}),
+    *rows(AGENTV, {"readTextFile": "Read", "writeTextFile": "Write"}),
+    *rows(AGENTV, {"editFile": "Edit", "runTerminalCommand": "Bash"}),
+    *TITLES,
 )
 
 TABLE = ToolTable(
