@@ -9,17 +9,28 @@ MODEL = "{MODEL}"
 @dataclass(frozen=True, slots=True)
 class AgentKind:
     """How the agents of a provider kind are started: `command` with {PROMPT}, `model` the option words for a model, if
-    one is set; None if the model can only be set in the agent's own configuration."""
+    one is set; None if the model can only be set in the agent's own configuration. `piped` is the command for a prompt
+    on standard input, None if it is not known to read one there."""
 
     provider: str
     command: tuple[str, ...]
     model: tuple[str, ...] | None = ("--model", MODEL)
+    piped: tuple[str, ...] | None = None
 
 
-_CLAUDE = AgentKind("claude", ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"))
-_CODEX = AgentKind("codex", ("codex", "exec", "--json", PROMPT), ("-m", MODEL))
+_CLAUDE = AgentKind(
+    "claude",
+    ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"),
+    piped=("claude", "-p", "--output-format", "stream-json", "--verbose"),
+)
+_CODEX = AgentKind("codex", ("codex", "exec", "--json", PROMPT), ("-m", MODEL), ("codex", "exec", "--json", "-"))
 _COPILOT = AgentKind("copilot", ("copilot", "-p", PROMPT, "--output-format", "json"))
-_GEMINI = AgentKind("gemini", ("gemini", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL))
+_GEMINI = AgentKind(
+    "gemini",
+    ("gemini", "-p", PROMPT, "--output-format", "stream-json"),
+    ("-m", MODEL),
+    ("gemini", "--output-format", "stream-json"),
+)
 _PI = AgentKind("pi", ("pi", "-p", PROMPT, "--mode", "json"))
 
 AGENT_KINDS: dict[str, AgentKind] = {

@@ -7,7 +7,7 @@ accepted with one warning before the release named in `REMOVED_IN`, refused from
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ REMOVED_IN = "0.2.0"
 OLD_NAMES = ("log_format", "log_output_format")
 OLD_VALUES: Mapping[str, StreamLog] = {"json": "raw", "raw": "raw", "summary": "summary"}
 
+MOST_WORD_BYTES = 128 * 1024
+"""Bytes of one word of a command line, with the null byte at its end. Source: Linux, MAX_ARG_STRLEN."""
+
 SLIP = 0.85
 """Similarity from which an unknown setting of a `cli` target counts as a misspelling of a known one."""
 
@@ -36,7 +39,10 @@ PLACEHOLDER = re.compile(r"(?<![${])\{[A-Z][A-Z_]+\}(?!\})")
 
 @dataclass
 class Target:
-    """One target. `command` is empty if its kind cannot be run here; `why_not` is then the reason."""
+    """One target. `command` is empty if its kind cannot be run here; `why_not` is then the reason.
+
+    `piped` is the command for a prompt on standard input; empty if none is known.
+    """
 
     name: str
     kind: str
@@ -49,7 +55,26 @@ class Target:
     log_dir: Path | None = None
     why_not: str | None = None
     shown: tuple[str, ...] = ()
+    piped: tuple[str, ...] = ()
+    piped_shown: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()  # variables that it needs, and the environment does not have
+
+    def is_piped(self, prompt: str) -> bool:
+        """Whether a prompt is too long for a word of a command line, and goes to standard input.
+
+        Raises: SpecError if it is, and no way is known to give it to this target.
+        """
+        words = [word.replace(PROMPT, prompt).encode("utf-8", "surrogateescape") for word in self.command]
+        longest = max(map(len, words), default=0)
+        if longest < MOST_WORD_BYTES:
+            return False
+        if not self.piped:
+            raise SpecError(
+                f"the target {self.name!r} cannot be run: with its prompt, a word has {longest:,} bytes, and one of a "
+                f"command line at most {MOST_WORD_BYTES - 1:,}; give a command after --, and the prompt on standard "
+                "input"
+            )
+        return True
 
     def command_line(self, prompt: str) -> tuple[str, ...]:
         """The words to start. Raises: SpecError if this kind of target cannot be run, or a variable is missing."""
@@ -57,10 +82,12 @@ class Target:
             raise SpecError(f"the target {self.name!r} cannot be run: ${{{{ {self.unset[0]} }}}} is not set")
         if self.why_not is not None:
             raise SpecError(f"the target {self.name!r} cannot be run: {self.why_not}")
-        return tuple(word.replace(PROMPT, prompt) for word in self.command)
+        return self.piped if self.is_piped(prompt) else tuple(word.replace(PROMPT, prompt) for word in self.command)
 
     def command_shown(self, prompt: str) -> tuple[str, ...]:
         """The same for output files: environment variables, which may hold secrets, are shown by name."""
+        if self.is_piped(prompt):
+            return self.piped_shown
         return tuple(word.replace(PROMPT, prompt) for word in self.shown)
 
 
@@ -194,13 +221,23 @@ class _Reader:
             made.why_not = f"{kind} is no agent on a command line"
             return made
         made.command = self.command(at, target, agent, made.model)
+        made.piped = self.piped(at, target, agent, made.model)
         self.hiding = True
-        made.shown = self.command(at, target, agent, self.text(model) if isinstance(model, str) else None)
+        hidden = self.text(model) if isinstance(model, str) else None
+        made.shown = self.command(at, target, agent, hidden)
+        made.piped_shown = self.piped(at, target, agent, hidden)
         self.hiding = False
         made.unset = tuple(self.unset)
         if not made.command and not self.errors.all:  # then its name is the error
             raise self.document.error(at, f"the target {name!r} needs a command")
         return made
+
+    def piped(self, at: At, target: dict[str, Any], agent: AgentKind, model: str | None) -> tuple[str, ...]:
+        """The command line for a prompt on standard input; empty if the target's own one holds the prompt."""
+        if agent.piped is None:
+            return ()
+        words = self.command(at, target, replace(agent, command=agent.piped), model)
+        return () if any(PROMPT in word for word in words) else words
 
     def command(self, at: At, target: dict[str, Any], agent: AgentKind, model: str | None) -> tuple[str, ...]:
         """The kind's own command line with the target's program and further arguments."""

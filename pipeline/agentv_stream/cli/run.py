@@ -29,6 +29,16 @@ def run(
     prompt: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The prompt; else it is taken from the command line.")
     ] = None,
+    prompt_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The prompt as a file, or - for standard input.")
+    ] = None,
+    stdin: Annotated[
+        bool | None,
+        typer.Option(
+            "--stdin/--no-stdin",
+            help="Whether each attempt gets our standard input; if not given, it does unless that is a shell's.",
+        ),
+    ] = None,
     attempt: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Number of the attempt; else the next free one.")
     ] = None,
@@ -92,6 +102,8 @@ def run(
         task=task,
         approach=approach,
         targets=targets,
+        prompt_file=prompt_file,
+        stdin=stdin,
         attempt=attempt,
         repeat=repeat,
         out=out,

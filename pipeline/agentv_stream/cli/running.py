@@ -1,5 +1,6 @@
 """The implementation of `run`: target and settings, the attempts one after the other, reports, the exit code."""
 
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,12 +18,14 @@ from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.documentation.provider_table import stream_command
-from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError, worst
+from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError, worst
 from agentv_stream.live.live_line import is_wanted
 from agentv_stream.running.attempts import check_attempt, claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
 from agentv_stream.running.run import RunReport, run_agent
+from agentv_stream.running.standard_input import StandardInput, take_input
 from agentv_stream.settings import Settings, from_process, stream_log
+from agentv_stream.sources.files import is_there
 
 
 def run_command(
@@ -32,6 +35,8 @@ def run_command(
     task: str | None,
     approach: str | None,
     targets: Path | None,
+    prompt_file: Path | None,
+    stdin: bool | None,
     attempt: int | None,
     repeat: int,
     out: Path | None,
@@ -49,9 +54,18 @@ def run_command(
     as_json: bool,
 ) -> int:
     """Runs the agent, as often as requested; returns the exit code."""
+    given: StandardInput | None = None
     try:
         settings, target = _settings(options, approach, targets, bool(command))
+        wanted = stdin is True or _means_input(prompt_file)
+        given = take_input(say, wanted) if stdin is not False or wanted else None
+        if prompt_file is not None:
+            settings = replace(settings, prompt=_prompt_of(prompt_file, given, options.get("prompt")))
         words, shown = (tuple(command), ()) if command else _target_command(target, settings.prompt)
+        if not command:
+            given = _target_input(target, settings.prompt, None if _means_input(prompt_file) else given)
+        if given is not None and not settings.quiet:
+            say(f"each attempt gets {given.size:,} bytes on standard input")
         run_options = RunOptions(
             command=words,
             task=task if task is not None else case if case is not None else "task",
@@ -66,6 +80,7 @@ def run_command(
             dump_traces=dump_traces,
             include_trace=include_trace,
             shown=shown,
+            stdin=given,
         )
         tune_memory()
         codes: list[int] = []
@@ -88,6 +103,11 @@ def run_command(
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
+    except KeyboardInterrupt:  # while standard input was read; later a signal is passed on to the agent
+        return 128 + signal.SIGINT
+    finally:
+        if given is not None:
+            given.close()
     return worst(codes)
 
 
@@ -133,6 +153,38 @@ def _target_command(target: Target | None, prompt: str | None) -> tuple[tuple[st
     if prompt is None:
         raise UsageError(f"the target {target.name!r} needs a --prompt")
     return target.command_line(prompt), target.command_shown(prompt)
+
+
+def _means_input(path: Path | None) -> bool:
+    return path is not None and str(path) == "-" and not is_there(path)
+
+
+def _prompt_of(path: Path, given: StandardInput | None, other: str | None) -> str:
+    """The prompt in a file. Raises: UsageError, SourceError."""
+    if other is not None:
+        raise UsageError("--prompt and --prompt-file: give one of them")
+    if _means_input(path):
+        if given is None:
+            raise UsageError("--prompt-file -: there is nothing on standard input")
+        data = given.read()
+    else:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: the prompt is not UTF-8 text") from error
+
+
+def _target_input(target: Target | None, prompt: str | None, given: StandardInput | None) -> StandardInput | None:
+    """What a target finds on standard input: a prompt that is too long for its command line, else what we found."""
+    if target is None or prompt is None or not target.is_piped(prompt):
+        return given
+    if given is not None:
+        raise UsageError("the prompt is too long for a command line and takes standard input; give --no-stdin")
+    return StandardInput.of(prompt.encode("utf-8", "surrogateescape"))
 
 
 def tell(report: RunReport, quiet: bool) -> int:

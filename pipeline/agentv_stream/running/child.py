@@ -20,6 +20,7 @@ import anyio.abc
 from agentv_stages.model.batch import Chunk
 from agentv_stream.errors import UsageError
 from agentv_stream.outputs.output_file import OutputFile
+from agentv_stream.running.standard_input import StandardInput
 from agentv_stream.sources.files import is_folder
 from agentv_stream.sources.source import DescriptorSource
 
@@ -44,7 +45,8 @@ class Child:
     """Starts a command and yields its output; a `ByteSource`.
 
     `save` is the file for the raw stream: written as it arrives, and abandoned with a warning if that fails. `head`
-    keeps the first bytes, for an output that turns out not to be a stream. `stale` are files of an earlier attempt of
+    keeps the first bytes, for an output that turns out not to be a stream. Without `stdin` the child reads nothing
+    there. `stale` are files of an earlier attempt of
     the same number, which are removed once the command has started.
 
     An agent can guess the names of our files: what it puts there (a named pipe, a link) is neither opened nor read.
@@ -60,6 +62,7 @@ class Child:
         stderr: Path,
         cwd: Path | None = None,
         stale: Sequence[Path] = (),
+        stdin: StandardInput | None = None,
     ) -> None:
         self.command = list(command)
         self.name = f"<{Path(command[0]).name}>" if command else "<run>"
@@ -72,6 +75,7 @@ class Child:
         self.started = anyio.Event()
         self.eof = anyio.Event()
         self._cwd = cwd
+        self._stdin = stdin
         self._stderr = stderr
         self._errors: os.stat_result | None = None
         self._stale = stale
@@ -91,12 +95,13 @@ class Child:
             self.close()
             raise UsageError(f"cannot write {self._stderr}: {error.strerror or error}") from error
         self._errors = os.fstat(error_file)
-        # A terminal is not inherited: the child, in a session of its own, could not read from it.
-        own_input = sys.stdin is not None and not sys.stdin.closed and not _is_terminal()
+        given = subprocess.DEVNULL
         try:
+            if self._stdin is not None:
+                given = self._stdin.open()
             self._process = await anyio.open_process(
                 self.command,
-                stdin=None if own_input else subprocess.DEVNULL,
+                stdin=given,
                 stdout=write_end,
                 stderr=error_file,
                 cwd=self._cwd,
@@ -113,6 +118,8 @@ class Child:
         finally:
             os.close(write_end)
             os.close(error_file)
+            if given >= 0:
+                os.close(given)
         for place in self._stale:
             with suppress(OSError):
                 place.unlink()
@@ -254,10 +261,3 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _is_terminal() -> bool:
-    try:
-        return os.isatty(sys.stdin.fileno())
-    except (OSError, ValueError):
-        return True

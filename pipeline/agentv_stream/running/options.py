@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentv_stream.running.standard_input import StandardInput
+
 DEFAULT_FOLDER = Path(".agentv") / "runs"
 
 
@@ -13,7 +15,8 @@ class RunOptions:
 
     `patience` is the time that an agent has to end by itself after the first Ctrl-C, `grace` the time between the
     request to end and the kill, `linger` how long we wait for a pipe that the agent's children still hold open after
-    the agent itself has ended. `shown` is the command as the result shows it, if different.
+    the agent itself has ended. `shown` is the command as the result shows it, if different. `stdin` is what the agent
+    finds on standard input, None for nothing.
     """
 
     command: tuple[str, ...]
@@ -31,3 +34,4 @@ class RunOptions:
     dump_traces: bool = False
     include_trace: bool = False
     shown: tuple[str, ...] = ()
+    stdin: StandardInput | None = None

@@ -99,6 +99,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         stderr=errors,
         cwd=options.cwd,
         stale=(stream, trace),
+        stdin=options.stdin,
     )
     settings = replace(
         settings,
