@@ -20,6 +20,8 @@ from agentv_stream.settings import Settings
 from agentv_stream.stores.source import StoreSource
 from support.consumed_and_followed import both, difference, follow_into, transcripts
 from support.following import Desk, catch_up
+from support.opencode2_stores import Agent2, simple
+from support.opencode2_stores import call as call2
 
 T0 = 1772359200000
 SCHEMA = """
@@ -265,3 +267,79 @@ def test_a_session_is_named_by_its_id_its_store_or_its_folder(name: str, tmp_pat
     assert run_tail(options) == 0
     (path,) = transcripts(tmp_path / "out").values()
     assert b"here" in path.read_bytes()
+
+
+def test_a_session_of_version_2_is_followed_while_it_grows_and_over_restarts(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent2(desk.logs / "opencode.db", wal=True)
+    agent.session("ses_2")
+    follower = follow(desk)
+    running = call2("c1", "shell", {"command": "ls"}, status="running", metadata={})
+    failed = {"error": {"type": "provider.error", "message": "busy"}, "finish": "error"}
+    steps: list[Callable[[], object]] = [
+        lambda: agent.message("ses_2", "msg_1", "user", text="Go."),
+        lambda: agent.answer("ses_2", "msg_2", text("loo"), time={"created": agent.now}),
+        lambda: agent.answer("ses_2", "msg_2", text("look"), running, time={"created": agent.now}),
+        lambda: agent.answer("ses_2", "msg_2", text("look"), call2("c1", "shell", {"command": "ls"})),
+        lambda: agent.answer("ses_2", "msg_3", text("I f"), **failed),
+        lambda: agent.answer("ses_2", "msg_3", text("I find it."), finish="stop"),
+        lambda: agent.message("ses_2", "msg_4", "idle", outcome="succeeded"),
+        lambda: agent.message("ses_2", "msg_5", "user", text="And?"),
+        lambda: agent.answer("ses_2", "msg_6", text("Stopped."), **failed),
+        lambda: agent.message("ses_2", "msg_7", "idle", outcome="failed"),
+    ]
+    for n, step in enumerate(steps):
+        step()
+        catch_up(follower)
+        follower.settle_all()
+        pair = both(f"{desk.logs / 'opencode.db'}::ses_2", tmp_path / f"consumed{n}")
+        (name,) = pair.consumed
+        assert rest(desk) == pair.consumed[name].read_bytes() == pair.followed[name].read_bytes(), n
+        if n % 3 == 2:  # a crash
+            follower.close()
+            follower = follow(desk)
+    follower.close()
+    agent.close()
+    desk.close()
+    assert desk.catch_up().counts.records == 0
+
+
+def test_a_session_that_is_migrated_while_it_is_followed_is_told_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    agent.session("ses_1")
+    agent.prompt("ses_1", 1)
+    agent.answer("ses_1", 2, text("of version 1"))
+    follower = follow(desk)
+    catch_up(follower)
+    later = Agent2(agent.path)
+    later.session("ses_1", created=T0)
+    later.message("ses_1", "msg_ses_1_0001", "user", created=T0, text="please 1")
+    later.answer("ses_1", "msg_ses_1_0002", text("of version 1"), finish="stop", created=T0 + 2000)
+    later.answer("ses_1", "msg_zz", text("of version 2"), finish="stop")
+    catch_up(follower)
+    follower.close()
+    later.close()
+    desk.close()
+    told = b"".join(desk.emitted)
+    assert (told.count(b"of version 1"), told.count(b"of version 2")) == (1, 1)
+
+
+def test_tables_that_are_not_read_are_told_once_and_the_others_are_followed(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent2(desk.logs / "opencode.db", wal=True)
+    simple(agent)
+    agent.database.execute("CREATE TABLE session_v3 (id text)")
+    agent.database.execute("INSERT INTO session_v3 VALUES ('ses_9')")
+    agent.database.commit()
+    follower = follow(desk)
+    catch_up(follower)
+    agent.message("ses_2", "msg_z", "user", text="More.")
+    catch_up(follower)
+    follower.settle_all()
+    assert "session_v3" in follower.stores.troubles[str(desk.logs / "opencode.db")]
+    assert desk.said.count("a store cannot be read") == 1
+    assert b"It fails." in rest(desk)
+    follower.close()
+    agent.close()
+    desk.close()

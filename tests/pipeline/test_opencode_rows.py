@@ -10,8 +10,8 @@ import pytest
 
 from agentv_stages.model.event import AnyEvent, Retract, SessionInfo
 from agentv_stages.providers.opencode import PROVIDER
+from agentv_stream.stores.database import StoreError
 from agentv_stream.stores.rows import read_rows, read_session
-from agentv_stream.stores.store import StoreError
 from support.decoding import best, calls, dialect, events_of, records, results, texts, total
 from support.opencode_stores import child, export, make_database, make_folder, undo, without_ids
 

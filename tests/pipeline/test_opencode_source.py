@@ -5,9 +5,9 @@ import msgspec
 import pytest
 
 from agentv_stream.errors import UsageError
+from agentv_stream.stores.database import StoreError
 from agentv_stream.stores.rows import read_session
 from agentv_stream.stores.source import StoreSource
-from agentv_stream.stores.store import StoreError
 
 T0 = 1772359200000
 

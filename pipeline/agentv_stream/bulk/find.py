@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, told
-from agentv_stream.discovery.places import expanded
+from agentv_stream.discovery.places import IN_STORES, expanded, store_patterns
 from agentv_stream.errors import SourceError
-from agentv_stream.sources.files import first_unpacked, is_file, is_folder, is_store_folder, is_there
+from agentv_stream.sources.files import first_unpacked, is_file, is_folder, is_store_folder, is_there, store_around
 from agentv_stream.sources.packed_folder import unpacked_name
 
 if TYPE_CHECKING:
@@ -113,12 +113,15 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: 
         yield from _of_url(place)
         return
     path = Path(os.path.abspath(expanded(place)))  # noqa: PTH100 - links are not followed
-    if is_store_folder(path):
-        yield from _stores_in(str(path), [str(one) for one in path.iterdir() if one.name.endswith(STORES)], True)
+    if is_folder(path) and (around := store_around(path)) is not None:
+        yield from _of_store(str(around[0]), failed, around[1])
+    elif is_store_folder(path):
+        databases = [str(one) for one in path.iterdir() if one.name.endswith(STORES)]
+        yield from _stores_in(str(path), databases, True, failed)
     elif is_folder(path):
         yield from _of_folder(str(path), failed)
     elif is_there(path):
-        yield from _of_file(str(path))
+        yield from _of_file(str(path), failed)
     elif _MAGIC.search(place):
         matches = sorted(set(_matching("/", path.parts[1:])))
         if not matches:
@@ -127,7 +130,7 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: 
             if is_folder(match):
                 yield from _of_folder(match, failed)
             elif looks_like_session(match) or match.endswith(STORES):
-                yield from _of_file(match)
+                yield from _of_file(match, failed)
     else:
         yield from _of_session_id(source, provider, roots)
 
@@ -150,44 +153,64 @@ def _matching(folder: str, parts: Sequence[str]) -> Iterator[str]:
             yield from (posixpath.join(below, name) for name in files if not name.startswith("."))
 
 
-def _of_file(path: str) -> Iterator[Unit]:
+def _of_file(path: str, failed: Trouble) -> Iterator[Unit]:
     size, mtime_ns = object_store.stat(path)
     if path.endswith(STORES):
-        yield from _of_store(path)
+        yield from _of_store(path, failed)
+        return
+    around = store_around(path)
+    if around is not None:
+        yield from _of_store(str(around[0]), failed, around[1])
         return
     if not is_file(path):
         raise SourceError(f"cannot read {path}: it is not a file (`consume` reads a pipe)")
     yield Unit(path, 0, size, mtime_ns)
 
 
-def _of_store(path: str) -> Iterator[Unit]:
-    """The sessions of a store, children with their parents. They have no size, but a modification time."""
-    from agentv_stream.stores.store import list_sessions, without_children
+def _of_store(path: str, failed: Trouble, only: str | None = None) -> Iterator[Unit]:
+    """The sessions of a store, or one of them, children with their parents. They have no size, but a modification
+    time. Tables that are not read are added to `failed`."""
+    from agentv_stream.stores.database import StoreError
+    from agentv_stream.stores.store import list_sessions, unread_part, without_children
 
     for session in without_children(list_sessions(path)):
-        yield _stored(path, session)
+        if only in (None, session.id):
+            yield _stored(path, session)
+    unread = unread_part(path)
+    if unread is not None:
+        failed.append((path, StoreError(unread)))
 
 
 def _stored(path: str, session: "StoredSession") -> Unit:
     return Unit(path, 0, 0, (session.updated_ms or 0) * 1_000_000, session.id)
 
 
-def _stores_in(folder: str, databases: list[str], older: bool) -> Iterator[Unit]:
-    """The sessions of a folder's databases, then those that only the `older` form of a store contains.
+def _stores_in(folder: str, databases: list[str], older: bool, failed: Trouble) -> Iterator[Unit]:
+    """The sessions of a folder's databases, and those that only the `older` form of a store contains.
 
-    OpenCode imported its older sessions into its database, but left the files in place. Databases of other programs are
-    skipped.
+    An agent's later version copies sessions into another database, or from files into one, and leaves them in place: of
+    each the copy updated last counts. Databases of other programs are skipped. One that has the name of an agent's and
+    cannot be read, or only in part, is added to `failed`.
     """
-    from agentv_stream.stores.store import list_sessions, without_children
+    from agentv_stream.stores.database import ForeignStore, StoreError
+    from agentv_stream.stores.store import list_sessions, unread_part, without_children
 
-    known: set[str] = set()
+    names = store_patterns()
+    kept: dict[str, tuple[int, Unit]] = {}
     for place in (*sorted(databases), *((folder,) if older else ())):
         try:
-            sessions = list_sessions(place)
-        except SourceError:
+            sessions, unread = list_sessions(place), unread_part(place)
+        except SourceError as error:
+            if not isinstance(error, ForeignStore) and names.fullmatch(posixpath.basename(place)):
+                failed.append((place, error))
             continue
-        yield from (_stored(place, s) for s in without_children(sessions) if place != folder or s.id not in known)
-        known.update(session.id for session in sessions)
+        if unread is not None:
+            failed.append((place, StoreError(unread)))
+        for session in without_children(sessions):
+            known = kept.get(session.id)
+            if known is None or (place != folder and (session.updated_ms or 0) > known[0]):
+                kept[session.id] = (session.updated_ms or 0, _stored(place, session))
+    yield from (unit for _, unit in kept.values())
 
 
 def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
@@ -204,7 +227,7 @@ def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
             with os.scandir(place) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        if older and entry.name == "storage":
+                        if older and entry.name in IN_STORES:
                             continue
                         if entry.name not in _SKIPPED_FOLDERS and not entry.name.endswith(".jsonl.state"):
                             waiting.append(entry.path)
@@ -212,7 +235,7 @@ def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
                         yield from _of_entry(entry, failed)
                     elif entry.name.endswith(STORES):
                         databases.append(entry.path)
-            yield from _stores_in(place, databases, older)
+            yield from _stores_in(place, databases, older, failed)
         except FileNotFoundError:
             if place == folder:
                 raise SourceError(f"cannot read {folder}: no such file or folder") from None
@@ -265,14 +288,12 @@ def _of_url(url: str) -> Iterator[Unit]:
 def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> Iterator[Unit]:
     if not _SESSION_ID.match(source):
         raise SourceError(f"cannot read {source}: no such file or folder")
-    from agentv_stream.discovery.discover import cache_file, find_sessions, pick
-    from agentv_stream.discovery.header import HeaderCache
+    from agentv_stream.discovery.discover import named_session
     from agentv_stream.discovery.places import find_roots
     from agentv_stream.stores.store import STORE_SIGN, list_sessions
 
-    sessions = find_sessions(find_roots(provider=provider, configured=roots), HeaderCache(cache_file()))
     try:
-        found = pick(sessions, source)
+        found = named_session(find_roots(provider=provider, configured=roots), source)
     except SourceError as error:
         raise SourceError(f"cannot read {source}: {error}") from error
     path, _, session = found.path.partition(STORE_SIGN)

@@ -32,10 +32,12 @@ def list_sessions(
     as_json: bool,
     tree: bool,
     roots: Sequence[str],
+    unread: list[str] | None = None,
 ) -> str:
-    """The text to print. Raises: UsageError."""
+    """The text to print. A message for each store that is not read is added to `unread`. Raises: UsageError."""
+    unread = [] if unread is None else unread
     places = roots_there(roots, provider)
-    every = find_sessions(places, HeaderCache(cache_file()))
+    every = find_sessions(places, HeaderCache(cache_file()), unread=unread.append)
     wanted = only(provider)
     found = [s for s in every if wanted(s) and (project is None or in_project(s, project))]
     if since_ms is not None:
@@ -48,7 +50,7 @@ def list_sessions(
         rows = [_node(session) if tree else session.to_json() for session in shown]
         return "".join(msgspec.json.encode(row).decode("utf-8", "replace") + "\n" for row in rows)
     if not found:
-        return _none(len(every), places)
+        return "" if unread and not every else _none(len(every), places)
     width = max(60, shutil.get_terminal_size((120, 40)).columns)
     room = _room(width)
     agent = max(8, *(len(session.header.provider) for session in found))

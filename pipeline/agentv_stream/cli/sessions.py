@@ -47,13 +47,18 @@ def sessions(
     """List sessions: id, agent, project, when, size, model, first prompt."""
     from agentv_stream.cli.listing import list_sessions
     from agentv_stream.cli.telling import to_stdout
-    from agentv_stream.errors import AgentvStreamError
+    from agentv_stream.errors import EXIT_IO, AgentvStreamError
 
+    unread: list[str] = []
     try:
         oldest = since_ms(since) if since is not None else None
-        text = list_sessions(provider, project, oldest, limit, json, tree, root or ())
+        text = list_sessions(provider, project, oldest, limit, json, tree, root or (), unread)
         with to_stdout():
             sys.stdout.write(text)
     except AgentvStreamError as error:
         say(str(error))
         raise typer.Exit(error.exit_code) from error
+    for message in unread:
+        say(message)
+    if unread:
+        raise typer.Exit(EXIT_IO)

@@ -96,7 +96,7 @@ def run_tail(options: TailOptions) -> int:
         anyio.run(tail, follower, running, tell)
         if running.broken_pipe:
             quiet_stdout()
-        blocked = bool(follower.troubles or follower.store_trouble)
+        blocked = bool(follower.troubles or follower.store_trouble or follower.stores.troubles)
         if options.once and options.project is None:  # otherwise it may become one; or it is one of another project
             whose = f"of {plan.only.name}" if plan.only is not None else "of a known agent"
             for path in follower.no_logs():

@@ -94,4 +94,4 @@ def _print_lines(feed: "Feed", once: bool) -> int:
     no_logs = feed.follower.no_logs()
     for path in no_logs:
         say(f"{path}: not a log of a known agent")
-    return EXIT_IO if no_logs or feed.follower.troubles else EXIT_FINE
+    return EXIT_IO if no_logs or feed.follower.troubles or feed.follower.stores.troubles else EXIT_FINE

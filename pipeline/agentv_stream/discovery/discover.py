@@ -20,9 +20,9 @@ from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, hea
 from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
-from agentv_stream.sources.files import content_size, is_folder
+from agentv_stream.sources.files import content_size, is_store_folder
 from agentv_stream.sources.folder import LocalFolder, companions_of
-from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions
+from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions, unread_part
 
 HEAD = 4096
 MOST_COMPARED = 16
@@ -103,15 +103,21 @@ def cache_file() -> Path | None:
 
 
 def find_sessions(
-    roots: Iterable[Root], cache: HeaderCache | None = None, since_ms: int | None = None
+    roots: Iterable[Root],
+    cache: HeaderCache | None = None,
+    since_ms: int | None = None,
+    unread: Callable[[str], object] | None = None,
 ) -> list[Session]:
-    """Every session below the roots, the one updated last first. Files older than `since_ms` are not read."""
+    """Every session below the roots, the one updated last first. Files older than `since_ms` are not read.
+
+    `unread` is called with a message for each store that cannot be read, or only in part.
+    """
     cache = cache or HeaderCache(None)
     files: list[Found] = []
-    sessions: list[Session] = []
+    in_stores: dict[str, Session] = {}
     for root in roots:
         if root.database:
-            sessions += _stored(root)
+            in_stores |= {session.path: session for session in _stored(root, unread)}
         else:
             files += walk(root)
     folder = RememberingFolder()
@@ -127,8 +133,7 @@ def find_sessions(
     cache.save({found.path for found in files})
     mains = {session.path: session for session in _without_copies(mains.values())}
     _attach(mains, folder)
-    sessions += mains.values()
-    return sorted(sessions, key=lambda s: (-s.updated_ms, s.path))
+    return sorted((*in_stores.values(), *mains.values()), key=lambda s: (-s.updated_ms, s.path))
 
 
 def _session(found: Found, cache: HeaderCache) -> Session | None:
@@ -221,25 +226,27 @@ def _begin_alike(path: str, other: str) -> bool:
     return bool(one and two) and (one.startswith(two) or two.startswith(one))
 
 
-def _stored(root: Root) -> list[Session]:
-    """The sessions in databases and folders of OpenCode and Kilo; children are recognised by their parent's id."""
-    found: list[Session] = []
+def _stored(root: Root, unread: Callable[[str], object] | None) -> list[Session]:
+    """The sessions in databases and folders of agents; children are recognised by their parent's id. Of a session that
+    is in several stores (an agent's later version copies them) the one updated last counts."""
+    found: dict[str, Session] = {}
     places = stores(root)
-    if is_folder(Path(root.path) / "storage"):
+    if is_store_folder(root.path):
         places.append(Path(root.path))
-    known: set[str] = set()
     for place in places:
         try:
-            rows = list_sessions(place)
-        except SourceError:
-            continue
+            rows, missing = list_sessions(place), unread_part(place)
+        except SourceError as error:
+            rows, missing = [], str(error)
+        if missing is not None and unread is not None:
+            unread(missing)
         for row in rows:
-            if str(place) == root.path and row.id in known:
-                continue  # it was imported into the database
-            known.add(row.id)
-            header = _header_of(row)
-            found.append(Session(f"{place}{STORE_SIGN}{row.id}", header, row.updated_ms or row.created_ms or 0, 0))
-    return found
+            updated = row.updated_ms or row.created_ms or 0
+            known = found.get(row.id)
+            if known is not None and (str(place) == root.path or known.updated_ms >= updated):
+                continue
+            found[row.id] = Session(f"{place}{STORE_SIGN}{row.id}", _header_of(row), updated, 0)
+    return list(found.values())
 
 
 def _header_of(row: StoredSession) -> Header:
@@ -326,6 +333,16 @@ def pick(sessions: Sequence[Session], name: str) -> Session:
         shown = ", ".join(s.id for s in found[:5]) + (", …" if len(found) > 5 else "")
         raise UsageError(f"{len(found)} sessions begin with {name!r}: {shown}")
     return found[0]
+
+
+def named_session(roots: Iterable[Root], name: str) -> Session:
+    """As `pick`, among the sessions below the roots. Raises: as `pick`; the message names stores that are not read."""
+    unread: list[str] = []
+    sessions = find_sessions(roots, HeaderCache(cache_file()), unread=unread.append)
+    try:
+        return pick(sessions, name)
+    except SourceError as error:
+        raise SourceError("; ".join((str(error), *unread))) from error
 
 
 def only(provider: str | None) -> Callable[[Session], bool]:

@@ -22,6 +22,8 @@ from agentv_stream.sources.files import absolute, is_store_folder
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
 _REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")
 LAST_NS = (1 << 63) - 1  # the year 2262: SQLite, which stores signatures, has no larger integers
+IN_STORES = frozenset(("storage", "session", "message", "part", "session_diff", "todo", "project", "migration"))
+"""Folders of OpenCode's layout before 1.2."""
 _SKIPPED = frozenset((".git", "node_modules", ".agentv", "__pycache__"))
 
 
@@ -190,6 +192,17 @@ def _regex(pattern: str) -> str:
     return out
 
 
+def store_patterns() -> re.Pattern[str]:
+    """The names of agents' databases."""
+    return compile_patterns(
+        pattern.rpartition("/")[2]
+        for provider in all_providers()
+        for root in provider.roots
+        if root.database
+        for pattern in root.patterns
+    )
+
+
 def stores(root: Root) -> list[Path]:
     """The stores below a root, sorted; none if the folder may not be entered, for which `glob` raises."""
     try:
@@ -221,7 +234,7 @@ def walk(root: Root) -> Iterator[Found]:
                 if entry.name in twice:
                     continue
                 if entry.is_dir():
-                    if entry.name == "storage" and is_store_folder(folder):
+                    if entry.name in IN_STORES and is_store_folder(folder):
                         continue  # not logs but a store, whose sessions are listed elsewhere
                     link = entry.is_symlink()
                     if entry.name in _SKIPPED or (link and (linked or not _leads_on(entry, root.path, seen))):

@@ -18,8 +18,7 @@ from agentv_stages.model.times import iso
 from agentv_stages.model.tokens import output_text
 from agentv_stages.model.visible import columns, fitting, visible
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
-from agentv_stream.discovery.discover import cache_file, find_sessions, pick
-from agentv_stream.discovery.header import HeaderCache
+from agentv_stream.discovery.discover import named_session
 from agentv_stream.discovery.places import Root
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.outputs.naming import stand_in_id, stand_in_start
@@ -85,7 +84,7 @@ def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
         return "<stdin>", unpacked(sys.stdin.buffer, "standard input")
     path = name
     if STORE_SIGN not in name and not is_there(name):
-        path = pick(find_sessions(roots, HeaderCache(cache_file())), name).path
+        path = named_session(roots, name).path
     store, sign, session = path.partition(STORE_SIGN)
     if sign:
         from agentv_stream.stores.rows import read_session

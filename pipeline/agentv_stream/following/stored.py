@@ -16,7 +16,7 @@ from agentv_stream.discovery.places import LAST_NS, Found, Root, Signature, stor
 from agentv_stream.errors import SourceError
 from agentv_stream.following.growing import Change, GrowingFile, Mark, OpenFiles
 from agentv_stream.stores.rows import StoredRow, read_rows
-from agentv_stream.stores.store import STORE_SIGN, revisions
+from agentv_stream.stores.store import STORE_SIGN, revisions, unread_part
 
 SHARE = 50.0
 MUTE_ALL = 1 << 62  # a position after every row that exists when a store is first read
@@ -66,15 +66,12 @@ class Stores:
             self._files[store] = files
             return known
         try:
-            rows = revisions(store)
+            rows, unread = revisions(store), unread_part(store)
         except SourceError as error:
-            if self.troubles.get(store) != str(error):
-                self._say("a store cannot be read", path=store, error=str(error))
-            self.troubles[store] = str(error)
+            self._trouble(store, str(error))
             self._look_at[store] = begun + self.pause
             return known
-        if self.troubles.pop(store, None) is not None:
-            self._say("a store can be read again", path=store)
+        self._trouble(store, unread)
         known.clear()
         for row in rows:
             path = f"{store}{STORE_SIGN}{row.session.id}"
@@ -84,6 +81,16 @@ class Stores:
         self._files[store] = files
         self._look_at[store] = begun + self.share * (self._clock() - begun)
         return known
+
+    def _trouble(self, store: str, trouble: str | None) -> None:
+        """Reports once what cannot be read of a store, and once that all can be read again."""
+        before = self.troubles.pop(store, None)
+        if trouble is not None:
+            self.troubles[store] = trouble
+            if before != trouble:
+                self._say("a store cannot be read", path=store, error=trouble)
+        elif before is not None:
+            self._say("a store can be read again", path=store)
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ import stat
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -13,6 +14,7 @@ from agentv_stream.errors import DamagedArchive, SourceError
 from agentv_stream.sources.packed_folder import PACKED
 
 CHUNK_BYTES = 256 * 1024
+MOST_LOOKED_AT = 64  # names in a folder, until it is none of OpenCode's
 
 
 def is_there(path: str | Path) -> bool:
@@ -45,8 +47,37 @@ def is_file(path: str | Path) -> bool:
 
 
 def is_store_folder(path: str | Path) -> bool:
-    """Whether a folder holds sessions in OpenCode's layout before 1.2: a file for each message and each part."""
-    return os.path.isdir(os.path.join(path, "storage", "session"))  # noqa: PTH112, PTH118 - for each of many folders
+    """Whether a folder, or `storage/` in it, holds sessions in OpenCode's layout before 1.2: a file for each message
+    and each part."""
+    storage = os.path.join(path, "storage")  # noqa: PTH118 - for each of many folders, as in the next line
+    return os.path.isdir(os.path.join(storage, "session")) or _has_messages(storage) or _has_messages(path)  # noqa: PTH112, PTH118
+
+
+def _has_messages(folder: str | Path) -> bool:
+    """Whether there is a folder of messages for some session: `message/ses_…`."""
+    try:
+        with os.scandir(os.path.join(folder, "message")) as entries:  # noqa: PTH118 - for each of many folders
+            return any(entry.name.startswith("ses") for entry in islice(entries, MOST_LOOKED_AT))
+    except OSError:
+        return False
+
+
+def store_around(path: str | Path) -> tuple[Path, str | None] | None:
+    """The store that a path in it belongs to, in OpenCode's layout before 1.2, and the session if the path names one:
+    `message/`, `message/<session>`, a message in that, or `session/<project>/<session>.json`."""
+    place = Path(path)
+    session: str | None = None
+    if place.parent.parent.name in ("message", "session") and place.suffix == ".json":
+        session = place.parent.name if place.parent.parent.name == "message" else place.stem
+        place = place.parent.parent
+    elif place.parent.name == "message" and place.name.startswith("ses"):
+        session, place = place.name, place.parent
+    elif place.name != "message":
+        return None
+    root = place.parent.parent if place.parent.name == "storage" else place.parent
+    if not (session is None or session.startswith("ses")) or not is_store_folder(root):
+        return None
+    return root, session
 
 
 def absolute(path: str | Path) -> Path:

@@ -10,8 +10,9 @@ from agentv_stages.model.batch import Chunk
 from agentv_stages.model.visible import visible
 from agentv_stream.errors import UsageError
 from agentv_stream.sources.files import CHUNK_BYTES
+from agentv_stream.stores.database import StoreError
 from agentv_stream.stores.rows import read_session
-from agentv_stream.stores.store import STORE_SIGN, StoredSession, StoreError, list_sessions, without_children
+from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions, unread_part, without_children
 
 MOST_LISTED = 10
 
@@ -38,13 +39,15 @@ class StoreSource:
 
 def _only(sessions: list[StoredSession], name: str) -> str:
     roots = without_children(sessions)
+    unread = unread_part(name)
     if not roots:
-        raise StoreError(f"no sessions in {name}")
-    if len(roots) > 1:
+        raise StoreError(unread or f"no sessions in {name}")
+    if len(roots) > 1 or unread is not None:
         newest = "".join(
             f"\n  {visible(s.id, 60)}  {visible(s.title or '', 60)}" for s in reversed(roots[-MOST_LISTED:])
         )
-        raise UsageError(f"{name} holds {len(roots)} sessions; name one with --session. The newest:{newest}")
+        more = f" ({unread})" if unread else ""
+        raise UsageError(f"{name} holds {len(roots)} sessions{more}; name one with --session. The newest:{newest}")
     return roots[0].id
 
 

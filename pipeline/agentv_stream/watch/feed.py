@@ -89,7 +89,7 @@ class Feed:
         return view
 
     def _say(self, event: str, **facts: object) -> None:
-        if "blocked" in event or "failed" in event:
+        if "blocked" in event or "failed" in event or "cannot be read" in event:
             self.troubles = f"{event}: {facts.get('error', '')}"
 
 

@@ -37,7 +37,8 @@ def detect_export(head: Head) -> float:
         messages = record.get("messages")
         if isinstance(messages, list):
             info = member(record, "info") or member(record, "session")
-            if str(info.get("id", "")).startswith("ses") and ("directory" in info or "version" in info):
+            named = "directory" in info or "version" in info or "location" in info
+            if str(info.get("id", "")).startswith("ses") and named:
                 return 1.0
     return 0.0
 
@@ -47,7 +48,9 @@ def detect_rows(head: Head) -> float:
     for record in head:
         if "messages" in record or "type" in record:
             continue
-        info = member(record, "info")
+        info, new = member(record, "info"), member(record, "message")
+        if "sessionID" in new and "type" in new and "id" in new:
+            return 1.0
         if "sessionID" in info and info.get("role") in ("user", "assistant") and isinstance(record.get("parts"), list):
             return 1.0
         if str(info.get("id", "")).startswith("ses") and "directory" in info:

@@ -2,15 +2,14 @@
 
 A whole export is one record; rows are one record per message. Child sessions come as files of their own (companions) or
 as rows with a `parent_call`.
-End rule: there is no end record; the last finish reason of an answer, or its error, says how its run ended.
-Source: opencode 0.3 to 1.18.33, `opencode export`, `storage/`, `opencode.db`.
+End rule: the last finish reason of an answer, or its error, says how its run ended; in 2.x `idle`, which follows.
+Source: opencode 0.3 to 1.18.33, `opencode export`, `storage/`, `opencode.db`; 2.0 as in `version2`.
 """
 
-import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.chain.foreign import COPIED
-from agentv_stages.chain.pruning import read_each
+from agentv_stages.chain.pruning import decode_member, read_each
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, UserText
 from agentv_stages.model.payload import EMPTY_STRING, given, one_line, to_raw
@@ -22,18 +21,22 @@ from agentv_stages.providers.opencode.parts import (
     SILENT,
     at_time,
     content,
+    error_text,
     failed,
     finished,
     stops,
     usage_event,
 )
+from agentv_stages.providers.opencode.version2 import answer_of, created_ms, other
 from agentv_stages.providers.opencode.wire import (
     MessageInfo,
+    NewMessage,
     Part,
     SessionDoc,
     decode_document,
     decode_message_doc,
     decode_message_info,
+    decode_new_message,
     decode_role,
     decode_session,
 )
@@ -42,12 +45,14 @@ _TRUE = Raw(b"true")
 
 
 class State(Struct):
-    """`session_id` is the main session, created at `begun_ms`; messages of any other are a sub-agent's."""
+    """`session_id` is the main session, created at `begun_ms`; messages of any other are a sub-agent's. `failure` is
+    the error of its last answer."""
 
     session_id: str | None = None
     begun_ms: float | None = None
     model: str | None = None
     cwd: str | None = None
+    failure: str | None = None
 
 
 class ExportDecoder:
@@ -68,15 +73,21 @@ class ExportDecoder:
             messages = read_each(document.messages, _message, "messages", record, batch)
             if session is not None:
                 self._session(session, record, batch)
-            for index, (info, parts) in messages:
-                self._message(info, parts, f"-{index}", record, batch, parent)
+            for index, message in messages:
+                if isinstance(message, NewMessage):
+                    self._new_message(message, f"-{index}", record, batch, parent)
+                else:
+                    self._message(*message, f"-{index}", record, batch, parent)
+        elif given(document.message):
+            self._new_message(decode_member(document.message, decode_new_message, "message"), "", record, batch, parent)
         elif given(document.info):
-            if decode_role(document.info).role:
+            role = decode_role(document.info)
+            if role.role or role.sessionID:
                 info = decode_message_info(document.info)
                 self._message(info, document.parts or (), "", record, batch, parent)
             else:
                 self._session(decode_session(document.info), record, batch)
-        elif document.role:
+        elif document.role or (document.sessionID and not document.undone):
             self._message(decode_message_info(data), document.parts or (), "", record, batch, parent)
         elif document.undone:
             source = self._source(record, document.sessionID, None, f"{document.undone}-undone")
@@ -108,12 +119,27 @@ class ExportDecoder:
             return
         state.session_id = session.id
         state.begun_ms = time
-        state.cwd = session.directory
+        state.cwd = session.directory or (session.location.directory if session.location else None)
         parent = session.parentID or session.parent_id
         source = self._source(record, session.id, time, session.id or "")
         batch.events.append(
-            SessionInfo(source, "", session.id, None, session.version, session.directory, None, parent, session.title)
+            SessionInfo(source, "", session.id, None, session.version, state.cwd, None, parent, session.title)
         )
+
+    def _new_message(self, message: NewMessage, at: str, record: Record, batch: Batch, parent: str | None) -> None:
+        if message.type == "assistant":
+            self._message(*answer_of(message), at, record, batch, parent)
+            return
+        message_id = message.id or f"m{record.row}{at}"
+        created = created_ms(message)
+        source = self._source(record, message.sessionID, created, message_id)
+        if self.state.session_id is None and message.sessionID:
+            self.state.session_id = message.sessionID
+            batch.events.append(SessionInfo(source, "", message.sessionID))
+        if self._copied(message.sessionID, created):
+            batch.ignore(COPIED)
+        else:
+            other(message, message_id, source, self.state.failure, record, batch)
 
     def _message(
         self,
@@ -130,19 +156,19 @@ class ExportDecoder:
         if self.state.session_id is None and info.sessionID:
             self.state.session_id = info.sessionID
             batch.events.append(SessionInfo(source, "", info.sessionID))
-        if self._copied(info, created):
+        if self._copied(info.sessionID, created):
             batch.ignore(COPIED)
-        elif info.role == "user":
+        elif info.role == "user" or (not info.role and not info.modelID):  # some writers leave the role out
             self._user(parts, message_id, source, batch)
-        elif info.role == "assistant":
+        elif info.role == "assistant" or not info.role:
             self._answer(info, parts, message_id, source, batch, parent)
         else:
             batch.unknown_type(f"message/{info.role}", record)
 
-    def _copied(self, info: MessageInfo, created: float | None) -> bool:
+    def _copied(self, session_id: str | None, created: float | None) -> bool:
         """Whether a fork copied the message from its parent, under a new id: then it is older than the session."""
         begun_ms = self.state.begun_ms
-        if created is None or begun_ms is None or info.sessionID != self.state.session_id:
+        if created is None or begun_ms is None or session_id not in (None, self.state.session_id):
             return False
         return created < begun_ms
 
@@ -210,6 +236,8 @@ class ExportDecoder:
         if finishes == 0 and tokens is not None and (tokens.input or tokens.output):
             batch.events.append(usage_event(at_time(source, completed), message_id, tokens, info.cost, model))
         end = at_time(source, completed)
+        if source.stream == self.context.stream:
+            state.failure = None if info.error is None else error_text(info.error)[1]
         if info.error is not None:
             failed(end, info.error, batch)
         elif refused and info.finish in CONTINUES:
@@ -218,9 +246,11 @@ class ExportDecoder:
             finished(end, info.finish, batch)
 
 
-def _message(raw: Raw | bytes) -> tuple[MessageInfo, list[Part]]:
+def _message(raw: Raw | bytes) -> tuple[MessageInfo, list[Part]] | NewMessage:
     document = decode_message_doc(raw)
-    return document.info or msgspec.json.decode(raw, type=MessageInfo), document.parts or []
+    if document.info is None and decode_role(raw).type:
+        return decode_new_message(raw)
+    return document.info or decode_message_info(raw), document.parts or []
 
 
 def _own(source: Source, part: Part) -> Source:

@@ -17,7 +17,7 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, text_json, text_of
+from agentv_stages.model.payload import EMPTY_STRING, given, text_json, text_of, to_raw
 from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.opencode.tools import TABLE
 from agentv_stages.providers.opencode.wire import (
@@ -26,6 +26,7 @@ from agentv_stages.providers.opencode.wire import (
     Part,
     Tokens,
     ToolState,
+    decode_error,
     decode_invalid,
     decode_metadata,
 )
@@ -51,6 +52,13 @@ _TIMED_OUT = b"terminated command after exceeding timeout"
 _ABORTED_SHELL = b"User aborted the command"
 _UNAVAILABLE = b'"Model tried to call unavailable tool'
 _TAIL = 400
+_BY_TYPE: dict[str, Outcome] = {
+    "permission.rejected": "denied",
+    "aborted": "cancelled",
+    "tool.stale": "cancelled",
+    "tool.interrupted": "cancelled",
+}
+"""Outcomes by the kinds of errors of 2.x."""
 
 
 def at_time(source: Source, time_ms: float | None) -> Source:
@@ -83,7 +91,7 @@ def tool(
 ) -> None:
     """Appends a call, and its result if it has ended."""
     state = part.state
-    call_id = part.callID or f"{message_id}{at}"
+    call_id = part.callID or (part.id if part.partID else None) or f"{message_id}{at}"
     name = part.tool or "unknown"
     if state is None:  # an unknown shape: only the call itself can be reported
         batch.events.append(ToolCall(source, at, message_id, call_id, name, EMPTY_OBJECT, parent_call, model))
@@ -106,7 +114,8 @@ def tool(
     duration = whole_ms(time.end - time.start) if time and time.start is not None and time.end is not None else None
     facts = metadata(state) if name in _WITH_FACTS or state.status == "error" else _NO_METADATA
     output, outcome = _ending(state, facts, invalid)
-    batch.events.append(ToolResult(ended, at, call_id, output, outcome, facts.exit, duration, facts.sessionId))
+    child = facts.sessionId or facts.sessionID
+    batch.events.append(ToolResult(ended, at, call_id, output, outcome, facts.exit, duration, child))
 
 
 def _asked_for(arguments: Raw) -> str | None:
@@ -123,20 +132,24 @@ def metadata(state: ToolState) -> Metadata:
     if not given(state.metadata):
         return _NO_METADATA
     try:
-        return decode_metadata(state.metadata)
+        facts = decode_metadata(state.metadata)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _NO_METADATA
+    return facts.metadata or facts  # the stream of 2.x has it one level deeper
 
 
 def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | None, Outcome | None]:
     if state.status == "error":
         output = state.error if given(state.error) else None
         outcome = failure(_said(state))
+        if bytes(state.error)[:1] == b"{":
+            kind, message = error_text(decode_error(state.error))
+            output, outcome = to_raw(message), _BY_TYPE.get(kind, outcome)
         return output, "cancelled" if outcome == "error" and facts.interrupted else outcome
     output = state.output if given(state.output) else None
     if state.status != "completed":
         return output, None
-    if invalid or facts.exit:
+    if invalid or facts.exit or facts.timeout:
         return output, "error"
     if output is not None and facts is not _NO_METADATA and facts.exit is None:
         tail = bytes(output)[-_TAIL:]
@@ -185,7 +198,7 @@ def error_text(error: ErrorInfo | str) -> tuple[str, str]:
     """Name and message of an error."""
     if isinstance(error, str):
         return "error", error
-    name = error.name or "error"
+    name = error.name or error.type or "error"
     text = (error.data.message if error.data else None) or error.message
     return name, text or name
 
@@ -193,7 +206,7 @@ def error_text(error: ErrorInfo | str) -> tuple[str, str]:
 def failed(source: Source, error: ErrorInfo | str, batch: Batch) -> None:
     """Appends the error that ended a run."""
     name, text = error_text(error)
-    status: Status = "interrupted" if name == "MessageAbortedError" else "error"
+    status: Status = "interrupted" if name in ("MessageAbortedError", "aborted") else "error"
     interrupted = status == "interrupted"
     batch.events.append(Notification(source, "-error", name, text, "warning" if interrupted else "error"))
     batch.events.append(SessionEnd(source, "-end", status, f"{name}: {text}" if text != name else name))

@@ -5,7 +5,7 @@ that followed it. So the parts of a step are held until its `step_finish` and em
 which the model made them. Call and result are in one line.
 End rule: a `step_finish` with a reason other than `tool-calls` ends the run; so does an `error`, and a call that was
 refused without a word.
-Source: opencode 1.18.33, stdout.
+Source: opencode 1.18.33, stdout; 2.0, its published source (`cli/run/noninteractive`), which keeps these lines.
 """
 
 from msgspec import Struct, field
@@ -104,7 +104,7 @@ class StreamDecoder:
 
     def _source(self, line: Line, record: Record) -> Source:
         context = self.context
-        base_id = (line.part.id or "") if line.part else ""
+        base_id = (line.part.partID or line.part.id or "") if line.part else ""
         time_ms = from_epoch(line.timestamp)
         return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
 
@@ -163,4 +163,4 @@ class StreamDecoder:
 
 def _model_order(entry: tuple[Line, Held]) -> str:
     part = entry[0].part
-    return (part.id or "") if part else ""
+    return (part.partID or part.id or "") if part else ""

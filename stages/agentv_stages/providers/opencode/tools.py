@@ -1,8 +1,9 @@
-"""The tools of OpenCode, 0.x to 1.18."""
+"""The tools of OpenCode, 0.x to 2.0."""
 
 from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "OpenCode 1.4 to 1.18, recordings and documentation"
+SECOND = "OpenCode 2.0, its published source"
 
 ROWS = (
     *rows(NOW, {"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit"}),
@@ -10,7 +11,11 @@ ROWS = (
     row("patch", "Edit", NOW, patch=True),
     *rows(NOW, {"glob": "Glob", "grep": "Grep", "list": "LS", "lsp": "LSP"}),
     *rows(NOW, {"webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task", "subtask": "Task"}),
-    *rows(NOW, {"todowrite": "TodoWrite", "todoread": "TodoRead", "skill": "Skill", "question": "AskUserQuestion"}),
+    *rows(NOW, {"todowrite": "TodoWrite", "todoread": "TodoRead", "question": "AskUserQuestion"}),
+    row("skill", "Skill", NOW, keys=(("skill", ("name", "id")),)),
+    *rows(SECOND, {"shell": "Bash", "subagent": "Task"}),
+    *plain(SECOND, "execute", "execute"),
+    *plain(SECOND, "other", "models"),
     *rows(NOW, {"plan_enter": "EnterPlanMode", "plan_exit": "ExitPlanMode"}),
     *plain(NOW, "search", "codesearch", "lsp_hover", "lsp_diagnostics"),
     *plain(NOW, "other", "invalid", "batch", "StructuredOutput"),

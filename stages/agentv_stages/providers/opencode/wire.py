@@ -1,6 +1,7 @@
 """Wire shapes of OpenCode, all dialects: only the fields that are used; payloads stay raw.
 
-Source: opencode 0.3 to 1.18 (`run --format json`, `export`, the JSON store, the SQLite store).
+Source: opencode 0.3 to 1.18 (`run --format json`, `export`, the JSON store, the SQLite store); 2.0, its published
+source (`schema/session-message`), which has a shape of its own for messages.
 """
 
 from msgspec import Raw, Struct
@@ -10,12 +11,13 @@ from agentv_stages.model.payload import ABSENT
 
 
 class Span(Struct, gc=False):
-    """Epoch ms."""
+    """Epoch ms. `ran`: when a call of 2.x began to run."""
 
     start: float | None = None
     end: float | None = None
     created: float | None = None
     completed: float | None = None
+    ran: float | None = None
 
 
 class Cache(Struct, gc=False):
@@ -45,10 +47,11 @@ class ToolState(Struct, gc=False):
 
 
 class Part(Struct, gc=False):
-    """A part of a message, of any type."""
+    """A part of a message, of any type. In the stream of 2.x a call has its part's id in `partID`, its own in `id`."""
 
     type: str = ""
     id: str | None = None
+    partID: str | None = None
     messageID: str | None = None
     sessionID: str | None = None
     text: Raw = ABSENT
@@ -75,9 +78,12 @@ class ErrorData(Struct, gc=False):
 
 
 class ErrorInfo(Struct, gc=False):
+    """An error; 2.x has its kind in `type`."""
+
     name: str | None = None
     data: ErrorData | None = None
     message: str | None = None
+    type: str | None = None
 
 
 class Line(Struct, gc=False):
@@ -122,8 +128,13 @@ class MessageDoc(Struct, gc=False):
     parts: list[Part] | None = None
 
 
+class Location(Struct, gc=False):
+    directory: str | None = None
+
+
 class SessionDoc(Struct, gc=False):
-    """Facts of a session. The export uses camel case, a database dump its column names."""
+    """Facts of a session. The export uses camel case, a database dump its column names; 2.x puts the folder into
+    `location`."""
 
     id: str | None = None
     parentID: str | None = None
@@ -134,6 +145,68 @@ class SessionDoc(Struct, gc=False):
     time: Span | None = None
     time_created: float | None = None
     model: Model | str | None = None
+    location: Location | None = None
+
+
+class Item(Struct, gc=False):
+    """A text, a thought or a call in an answer of 2.x. Early betas of 2.x had `structured` for `metadata`."""
+
+    type: str = ""
+    text: Raw = ABSENT
+    id: str | None = None
+    name: str | None = None
+    state: "ItemState | None" = None
+    time: Span | None = None
+
+
+class ItemState(Struct, gc=False):
+    status: str = ""
+    input: Raw = ABSENT
+    content: list[Raw] | None = None
+    error: ErrorInfo | str | None = None
+    metadata: Raw = ABSENT
+    structured: Raw = ABSENT
+
+
+class Attempt(Struct, gc=False):
+    attempt: int | None = None
+
+
+class NewMessage(Struct, gc=False):
+    """A message of 2.x, of any type. `time_created` is the column of its row; an export has none."""
+
+    type: str = ""
+    id: str | None = None
+    sessionID: str | None = None
+    time_created: float | None = None
+    time: Span | None = None
+    text: Raw = ABSENT
+    files: list[Raw] | None = None
+    model: Model | None = None
+    content: list[Item] | None = None
+    finish: str | None = None
+    cost: float | None = None
+    tokens: Tokens | None = None
+    error: ErrorInfo | str | None = None
+    retry: Attempt | None = None
+    status: str | None = None
+    reason: str | None = None
+    outcome: str | None = None
+    command: str | None = None
+    location: Location | None = None
+
+
+class Attachment(Struct, gc=False):
+    """A file in a prompt of 2.x."""
+
+    mime: str | None = None
+    name: str | None = None
+    uri: str | None = None
+
+
+class TextOnly(Struct, gc=False):
+    type: str = ""
+    text: str | None = None
 
 
 class Document(Struct, gc=False):
@@ -141,10 +214,11 @@ class Document(Struct, gc=False):
 
     A whole export (`info` of a session, `messages`), a dump (`session`, `messages`), a row of a session (`info` alone),
     a row of a message (`info` of a message, `parts`), a message file of the JSON store (neither). In rows of a store a
-    child session has `parent_call`, and some name a message that was `undone`.
+    child session has `parent_call`, and some name a message that was `undone`. A `message` is one of 2.x.
     """
 
     info: Raw = ABSENT
+    message: Raw = ABSENT
     session: SessionDoc | None = None
     messages: list[Raw] | None = None
     parts: list[Part] | None = None
@@ -155,11 +229,14 @@ class Document(Struct, gc=False):
 
 
 class Metadata(Struct, gc=False):
-    """The exit code of a shell, or the child session of a task."""
+    """The exit code of a shell, or the child session of a task (`sessionID` in 2.x)."""
 
     exit: int | None = None
     sessionId: str | None = None
+    sessionID: str | None = None
     interrupted: bool | None = None
+    timeout: bool | None = None
+    metadata: "Metadata | None" = None
 
 
 class InvalidInput(Struct, gc=False):
@@ -170,6 +247,8 @@ class InvalidInput(Struct, gc=False):
 
 class Role(Struct, gc=False):
     role: str | None = None
+    type: str | None = None
+    sessionID: str | None = None
 
 
 decode_line = Decoder(Line).decode
@@ -179,4 +258,8 @@ decode_message_info = Decoder(MessageInfo).decode
 decode_session = Decoder(SessionDoc).decode
 decode_metadata = Decoder(Metadata).decode
 decode_invalid = Decoder(InvalidInput).decode
+decode_error = Decoder(ErrorInfo).decode
 decode_role = Decoder(Role).decode
+decode_new_message = Decoder(NewMessage).decode
+decode_attachment = Decoder(Attachment).decode
+decode_text_only = Decoder(TextOnly).decode
