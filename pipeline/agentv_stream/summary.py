@@ -6,18 +6,20 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from agentv_stages.chain.decode import Decode
-from agentv_stages.chain.lines import DEFAULT_CAP, LineReader
-from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.lines import LinePosition, LineReader
 from agentv_stages.chain.pair import Pair
 from agentv_stages.figures.result import Observer, Result
 from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.provider import Companion, Dialect, Folder, Provider
-from agentv_stages.session.detect import Detector, UnknownFormat
-from agentv_stream.errors import EmptyInput, NotALog, SourceError
+from agentv_stages.session.chain import SessionChain
+from agentv_stages.session.detect import Detector
+from agentv_stages.session.inputs import ReadLines
+from agentv_stages.session.parts import NONE, Parts, framed, last_records
+from agentv_stream.errors import SourceError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.sources.files import check_readable, read_pieces
 from agentv_stream.sources.folder import companions_of, context_of
+from agentv_stream.sources.opened import opened
 
 
 @contextmanager
@@ -33,46 +35,19 @@ def without_collector() -> Generator[None]:
         gc.enable()
 
 
-def read_batches(pieces: Iterable[bytes], file: str, row: int = 0) -> Iterator[Batch]:
-    """The records of one input, batch by batch, with rows numbered from `row`."""
-    reader = LineReader(file)
-    reader.row = row
-    for data in pieces:
-        yield from reader.push(Chunk(data))
-    yield from reader.flush()
-
-
-def detect(batches: Iterator[Batch], only: Provider | None, file: str) -> tuple[Provider, Dialect, list[Batch]]:
-    """Reads until the dialect is known; returns the batches read so far.
-
-    Raises: NotALog, EmptyInput.
-    """
-    detector = Detector(only)
-    for batch in batches:
-        if detector.push(batch) or detector.given_up:
-            break
-    if not detector.seen_records and detector.seen_giants:
-        raise NotALog(f"{file}: no record is under the cap of {DEFAULT_CAP} bytes")
-    if not detector.seen_records:
-        raise EmptyInput(f"{file}: the input is empty")
-    try:
-        provider, dialect = detector.finish()
-    except UnknownFormat as error:
-        raise NotALog(f"{file}: {error}") from error
-    return provider, dialect, detector.held
-
-
 def read_file(path: str) -> Iterator[bytes]:
     """The pieces of a local file."""
     return read_pieces(Path(path))
 
 
 class SessionReader:
-    """Reads all files of one finished session through the chain; yields batches after `Pair`.
+    """Reads all files of one finished session through the chain; yields batches, observed.
 
     `folder` and `read` define where further files and sub-agents' are looked for and how they are read; by default on
     the local disk. `companions` are the ones found, once reading has reached them; `held` are the batches that were
-    read to detect the dialect.
+    read to detect the dialect. With `messages` they are consolidated. `parts` are the caller's stages.
+
+    Raises: NotALog, EmptyInput, UsageError.
     """
 
     def __init__(
@@ -84,77 +59,87 @@ class SessionReader:
         *,
         folder: Folder | None = None,
         read: Callable[[str], Iterable[bytes]] = read_file,
+        messages: bool = False,
+        parts: Parts = NONE,
     ) -> None:
-        self.companions: list[Companion] = []
-        self._folder = folder
-        self._read = read
-        batches = read_batches(pieces, file)
-        self.provider, self.dialect, held = detect(batches, named_provider(provider), file)
         self.file = file
-        self.observer = Observer(self.provider, self.dialect, watch)
-        self.pair = Pair()
-        self.normalize = Normalize(self.provider.tools)
-        self.held = held
-        self._rest = batches
+        self.companions: list[Companion] = []
+        self._folder, self._read = folder, read
+        self._watch, self._messages, self._parts = watch, messages, parts
+        records = parts.make_records()
+        self._lines = ReadLines(file)
+        self._framing = framed(self._lines, records)
+        self._main = self._batches_of(pieces, file)
+        self.provider, self.dialect, self.held = self._detect(named_provider(provider))
+        self._records = records
+        self.chain = self.new_chain()
+
+    def new_chain(self) -> SessionChain:
+        """A chain at the beginning of the session."""
+        return SessionChain(
+            self.provider, self.dialect, self._watch, file=self.file, messages=self._messages, parts=self._parts,
+            contexts={self.file: context_of(self.provider, self.file, self._folder)}, records=self._records,
+        )  # fmt: skip
+
+    @property
+    def observer(self) -> Observer:
+        return self.chain.observer
+
+    @property
+    def pair(self) -> Pair:
+        return self.chain.pair
 
     def batches(self, companions: bool = True) -> Iterator[Batch]:
-        """Every batch, observed; then those of sub-agents' files, then what the pairing held back.
+        """Every batch, then those of further files and of sub-agents', then what the stages held back.
 
         `companions` False leaves sub-agents out, but not the log's further files, which are part of it.
         """
-        decode, row = Decode(self.dialect, context_of(self.provider, self.file, self._folder)), 0
-        for batch in self._main():
-            row = batch.records[-1].row + 1 if batch.records else row
-            yield self._through(decode.push(batch)[0])
-        self.companions = companions_of(self.provider, self.file, companions, self._folder)
-        for further in [one for one in self.companions if one.context.further]:
-            decode = decode.go_on_in(further.context)
-            for batch in self._batches_of(further, row):
-                row = batch.records[-1].row + 1 if batch.records else row
-                yield self._through(decode.push(batch)[0])
-        for batch in decode.flush():
-            yield self._through(batch)
-        yield from self._others()
+        held, self.held = self.held, []
+        for batch in held:
+            yield from self.chain.push(batch)
+        held.clear()
+        for batch in self._main:
+            yield from self.chain.push(batch)
+        yield from self.ending(companions)
 
     def ending(self, companions: bool = True) -> Iterator[Batch]:
-        """What follows a log of one file: sub-agents' files, then what the pairing held back."""
+        """What follows the main file: further files, sub-agents' files, then what the stages held back."""
         self.companions = companions_of(self.provider, self.file, companions, self._folder)
-        yield from self._others()
+        contexts = {companion.path: companion.context for companion in self.companions}
+        self._lines.contexts = contexts
+        self.chain.decode.contexts.update(contexts)
+        for path in contexts:
+            for batch in self._batches_of(self._pieces_of(path), path):
+                yield from self.chain.push(batch)
+        for batch in self._framing.flush():
+            yield from self.chain.push(batch)
+        yield from self.chain.flush()
 
-    def _batches_of(self, companion: Companion, row: int = 0) -> Iterator[Batch]:
+    def read_elsewhere(self, end: LinePosition) -> None:
+        """The main file was read by somebody else, to this place; `ending` follows."""
+        self._lines.reader = LineReader(self.file)
+        self._lines.reader.restore(end)
+
+    def _batches_of(self, pieces: Iterable[bytes], path: str) -> Iterator[Batch]:
+        for data in pieces:
+            yield from self._framing.push(Chunk(data, None, path))
+
+    def _pieces_of(self, path: str) -> Iterator[bytes]:
         try:
-            yield from read_batches(self._read(companion.path), companion.path, row=row)
+            yield from self._read(path)
         except SourceError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
             return  # it was removed after it was listed
 
-    def _others(self) -> Iterator[Batch]:
-        for companion in self.companions:
-            if not companion.context.further:
-                decode = Decode(self.dialect, companion.context)
-                for batch in self._batches_of(companion):
-                    yield self._through(decode.push(batch)[0])
-                for batch in decode.flush():
-                    yield self._through(batch)
-        for batch in self.pair.flush():
-            self.observer.observe(batch)
-            yield batch
-
-    def _main(self) -> Iterator[Batch]:
-        yield from self.held
-        self.held = []
-        yield from self._rest
-
-    def _through(self, batch: Batch) -> Batch:
-        self.normalize.push(batch)
-        return self.join(batch)
-
-    def join(self, batch: Batch) -> Batch:
-        """A normalised batch, paired and observed; batches must come in order."""
-        self.pair.push(batch)
-        self.observer.observe(batch)
-        return batch
+    def _detect(self, only: Provider | None) -> tuple[Provider, Dialect, list[Batch]]:
+        """Reads until the dialect is known; returns the batches read so far."""
+        detector = Detector(only)
+        for batch in self._main:
+            if detector.push(batch) or detector.given_up:
+                break
+        provider, dialect = opened(detector, self.file, last_records(self._lines.reader, self._parts))
+        return provider, dialect, detector.held
 
     def result(self) -> Result:
         """The result, after all batches were read."""

@@ -11,7 +11,7 @@ from agentv_stages.chain.lines import DEFAULT_CAP
 from agentv_stages.session import detect as detection
 from agentv_stream import EmptyInput, NotALog, SourceError, UsageError, summarize
 from agentv_stream.errors import DamagedArchive
-from agentv_stream.summary import SessionReader, detect, read_batches, without_collector
+from agentv_stream.summary import SessionReader, without_collector
 from support.consuming import SESSION, STREAM
 from support.made_sessions import make_folder
 
@@ -83,12 +83,12 @@ def test_a_companion_that_is_damaged_is_an_error_as_a_log_is(tmp_path: Path) -> 
 
 
 def test_detection_gives_back_every_batch_that_it_read() -> None:
-    batches = read_batches((line for line in STREAM.read_bytes().splitlines(keepends=True)), "log")
-    provider, dialect, held = detect(batches, None, "log")
-    assert (provider.name, dialect.name) == ("claude", "claude-stream")
-    assert [record.row for batch in held for record in batch.records] == list(range(len(held)))
-    rest = [record.row for batch in batches for record in batch.records]
-    assert rest == list(range(len(held), len(STREAM.read_bytes().splitlines())))
+    lines = STREAM.read_bytes().splitlines(keepends=True)
+    reader = SessionReader(iter(lines), "log")
+    assert (reader.provider.name, reader.dialect.name) == ("claude", "claude-stream")
+    held = [record.row for batch in reader.held for record in batch.records]
+    assert held == list(range(len(reader.held)))
+    assert [record.row for batch in reader.batches() for record in batch.records] == list(range(len(lines)))
 
 
 def test_the_collector_rests_and_is_then_as_it_was() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from agentv_stages.chain.consolidate import Consolidate
 from agentv_stages.chain.decode import Decode
-from agentv_stages.chain.inputs import DecodeInputs, ReadLines
 from agentv_stages.chain.lines import LineReader
 from agentv_stages.chain.normalize import Normalize
 from agentv_stages.chain.pair import Pair
@@ -21,6 +20,7 @@ from agentv_stages.figures.totals import Totals
 from agentv_stages.model.batch import Chunk
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers import all_providers
+from agentv_stages.session.inputs import DecodeInputs, ReadLines
 from support.conformance import (
     Make,
     Subject,

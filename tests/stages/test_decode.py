@@ -15,6 +15,7 @@ from agentv_stages.model.batch import Batch, Chunk, Record
 from agentv_stages.model.event import AnyEvent, AssistantText, Source, ToolCall, ToolResult
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
+from agentv_stages.session.detect import sure_dialect
 from agentv_stages.sinks.dead_letters import render
 from support.decoding import dialect
 
@@ -30,7 +31,7 @@ def says(text: str, message_id: str = "msg_1", **more: Any) -> bytes:
 
 def read(data: bytes) -> tuple[list[AnyEvent], list[str], Batch]:
     """Events, reasons of faults, and all batches as one."""
-    reader, stage = LineReader("log"), Decode(STREAM, DecodeContext("log"))
+    reader, stage = LineReader("log"), Decode(STREAM, DecodeContext("log"), sure_dialect)
     whole = Batch("log")
     for batch in (*reader.push(Chunk(data)), *reader.flush()):
         stage.push(batch)
@@ -318,7 +319,10 @@ def test_a_foreign_record_that_was_repaired_keeps_its_own_bytes(odd: bytes) -> N
 
 def test_a_foreign_document_keeps_its_line_breaks() -> None:
     document = b'{\n  "type": "thread.started",\n  "thread_id": "0199a213-81c0-7800-8aa1-bbab2a035a53"\n}'
-    stage, batch = Decode(STREAM, DecodeContext("log")), Batch("log", records=[Record(document, 0, 0)], document=True)
+    stage, batch = (
+        Decode(STREAM, DecodeContext("log"), sure_dialect),
+        Batch("log", records=[Record(document, 0, 0)], document=True),
+    )
     stage.push(batch)
     assert [(fault.reason, fault.data, fault.length) for fault in batch.faults] == [
         ("foreign-record", document, len(document))
@@ -338,13 +342,13 @@ def test_what_strange_records_there_were_is_part_of_the_state() -> None:
     log = [says("x"), *(msgspec.json.encode(value) for value in (header, entry, {"type": "odd"}))]
 
     def told(restarts: bool) -> tuple[list[str], bytes]:
-        stage, faults = Decode(STREAM, DecodeContext("log")), list[str]()
+        stage, faults = Decode(STREAM, DecodeContext("log"), sure_dialect), list[str]()
         for row, data in enumerate(log):
             (batch,) = stage.push(Batch("log", records=[Record(data, row, row)]))
             faults += [fault.reason for fault in batch.faults]
             if restarts:
                 snapshot = msgspec.json.decode(msgspec.json.encode(stage.snapshot()))
-                stage = Decode(STREAM, DecodeContext("log"))
+                stage = Decode(STREAM, DecodeContext("log"), sure_dialect)
                 stage.restore(snapshot)
         return faults, stage.save()
 
@@ -380,9 +384,9 @@ def test_any_damage_to_a_record_leaves_its_neighbours_alone(text: str, begin: in
 
 def rows_of(*cut: bytes) -> tuple[list[tuple[int, str]], Batch]:
     """Row and text of each answer, of an input that comes in these pieces; and all batches as one."""
-    reader, stage, whole = LineReader("log"), Decode(STREAM, DecodeContext("log")), Batch("log")
+    reader, stage, whole = LineReader("log"), Decode(STREAM, DecodeContext("log"), sure_dialect), Batch("log")
     for batch in (*(b for piece in cut for b in reader.push(Chunk(piece))), *reader.flush()):
-        again = Decode(STREAM, DecodeContext("log"))
+        again = Decode(STREAM, DecodeContext("log"), sure_dialect)
         again.restore(msgspec.json.decode(msgspec.json.encode(stage.snapshot())))
         stage = again
         stage.push(batch)

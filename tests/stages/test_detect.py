@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentv_stages.chain.lines import LineReader
+from agentv_stages.chain.objects import objects
 from agentv_stages.model.batch import Batch, Chunk, Record
 from agentv_stages.model.fault import Fault
 from agentv_stages.providers import all_providers, get_provider
-from agentv_stages.session.detect import MOST_GIANT, MOST_RECORDS, Detector, UnknownFormat, describe, objects, rank
+from agentv_stages.session.detect import MOST_GIANT, MOST_RECORDS, Detector, NoRecords, UnknownFormat, describe, rank
 from support.conformance import detected
 from support.decoding import FIXTURES, corpus, read, records
 
@@ -282,4 +283,6 @@ def test_giant_records_alone_are_not_held_for_ever() -> None:
             Batch("f", faults=[Fault("too-large", "f", 0, i * piece, piece, "", b"[", "middle" if i else "begin")])
         )
     assert detector.given_up
-    assert detector.seen_giants
+    with pytest.raises(NoRecords) as caught:
+        detector.finish()
+    assert caught.value.over_cap

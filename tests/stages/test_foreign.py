@@ -11,7 +11,7 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import ToolCall
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers import all_providers, get_provider
-from agentv_stages.session.detect import Detector, UnknownFormat
+from agentv_stages.session.detect import Detector, UnknownFormat, sure_dialect
 from support.decoding import lines, records
 
 AMP: dict[str, Any] = {"v": 8, "id": "T-1f", "created": 1787392800000, "messages": []}
@@ -135,7 +135,7 @@ def test_another_agents_records_are_noticed_although_they_do_not_fit() -> None:
     part = {"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "step-finish"}
     other = {"type": "step_finish", "timestamp": 1787392800000, "sessionID": "ses_1", "part": part}
     batch = Batch("x", records=records(json.dumps(other).encode()))
-    Decode(copilot, DecodeContext("x")).push(batch)
+    Decode(copilot, DecodeContext("x"), sure_dialect).push(batch)
     assert "foreign-record" in [fault.reason for fault in batch.faults]
 
 
@@ -156,7 +156,7 @@ def test_two_parts_welded_on_one_line_are_both_told() -> None:
         return json.dumps({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": part}).encode()
 
     batch = Batch("x", records=records(call("a.py") + call("b.py")))
-    decode = Decode(stream, DecodeContext("x"))
+    decode = Decode(stream, DecodeContext("x"), sure_dialect)
     decode.push(batch)
     events = [*batch.events, *(event for rest in decode.flush() for event in rest.events)]
     assert [event.call_id for event in events if isinstance(event, ToolCall)] == ["a.py", "b.py"]
@@ -207,7 +207,7 @@ def test_another_session_in_the_log_of_one_is_noticed(name: str) -> None:
             line for session in sessions for line in json.loads(json.dumps(HEADERS[name]).replace('S"', f'{session}"'))
         ]
         batch = Batch("x", records=lines(*told))
-        Decode(dialect, DecodeContext("x")).push(batch)
+        Decode(dialect, DecodeContext("x"), sure_dialect).push(batch)
         return [fault.detail for fault in batch.faults if fault.reason == "foreign-record"]
 
     assert faults("one", "one") == []
@@ -220,11 +220,11 @@ def test_a_session_that_goes_on_is_no_other() -> None:
     begun = [claude_line("one"), claude_line("two", "u-one")]
     compacted = claude_line("two", logicalParentUuid="u-two")
     batch = Batch("x", records=lines(*begun, compacted, {**claude_line("three"), "isSidechain": True, "agentId": "a"}))
-    Decode(disk, DecodeContext("x")).push(batch)
+    Decode(disk, DecodeContext("x"), sure_dialect).push(batch)
     assert batch.faults == []
     reset = [{"type": "system", "subtype": "init", "session_id": "one"}, {"type": "conversation_reset"}]
     batch = Batch("x", records=lines(*reset, {"type": "system", "subtype": "init", "session_id": "two"}))
-    Decode(live, DecodeContext("x")).push(batch)
+    Decode(live, DecodeContext("x"), sure_dialect).push(batch)
     assert batch.faults == []
 
 
@@ -232,7 +232,7 @@ def test_an_update_of_a_later_version_in_one_form_of_acp_is_not_another_forms() 
     copilot = next(d for p in all_providers() for d in p.dialects if d.name == "copilot-acp")
     params = {"sessionId": "s-1", "update": {"sessionUpdate": "later"}}
     batch = Batch("x", records=lines({"jsonrpc": "2.0", "method": "session/update", "params": params}))
-    Decode(copilot, DecodeContext("x")).push(batch)
+    Decode(copilot, DecodeContext("x"), sure_dialect).push(batch)
     assert (list(batch.unknown.values()), batch.faults) == ([1], [])
 
 
@@ -241,5 +241,5 @@ def test_a_new_kind_of_update_of_the_same_protocol_is_not_foreign() -> None:
     grok = next(d for d in get_provider("grok").dialects if d.name == "grok-acp")
     update = {"sessionId": "s", "update": {"sessionUpdate": "brand_new"}}
     batch = Batch("x", records=lines({"jsonrpc": "2.0", "method": "session/update", "params": update}))
-    Decode(grok, DecodeContext("x")).push(batch)
+    Decode(grok, DecodeContext("x"), sure_dialect).push(batch)
     assert (batch.faults, batch.unknown) == ([], {"brand_new": 1})

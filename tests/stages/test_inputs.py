@@ -3,10 +3,10 @@
 import pytest
 
 from agentv_stages.chain.decode import Decode
-from agentv_stages.chain.inputs import DecodeInputs, ReadLines
 from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers import get_provider
+from agentv_stages.session.inputs import DecodeInputs, ReadLines
 from support.consuming import SESSION
 
 SIDE = next(SESSION.with_suffix("").rglob("*.jsonl"))

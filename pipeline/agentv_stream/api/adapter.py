@@ -17,6 +17,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.chain.decode import Decode
 from agentv_stages.chain.normalize import Normalize
+from agentv_stages.chain.objects import objects
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.call_summary import summarize_arguments
 from agentv_stages.model.event import EMPTY_OBJECT, AnyEvent, Kind, Origin, Source, ToolCall
@@ -24,7 +25,6 @@ from agentv_stages.model.payload import NULL, to_raw
 from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.model.tool_payload import AnyPayload, payload_of
 from agentv_stages.providers import get_provider
-from agentv_stages.session.detect import objects
 from agentv_stream.errors import UsageError
 from agentv_stream.named_provider import named_provider
 

@@ -49,7 +49,7 @@ def relay(
     try:
         with object_store.open_input(unit.place) as file:
             reader = SessionReader(unpacked(file, unit.place), unit.place, work.provider)
-            if not reader.dialect.ranges or reader.held[0].document or compression(Path(unit.place)):
+            if not reader.dialect.ranges or not reader.held or compression(Path(unit.place)):
                 return None
             starts = _starts(file, unit.size, range_bytes)
     except (AgentvStreamError, OSError, NotInRanges):

@@ -6,23 +6,21 @@ result is valid; else the range is decoded again from there. The state of the se
 the range are rendered, the transcript afterwards. The last process completes the session and reports.
 """
 
-import io
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
-from agentv_stages.chain.decode import Decode
 from agentv_stages.chain.lines import LinePosition, LineReader
 from agentv_stages.model.batch import Batch, Chunk
-from agentv_stages.model.provider import DecodeContext, Dialect, Provider
-from agentv_stages.providers import get_provider
+from agentv_stages.session.chain import SessionChain
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.leaving import obey_parent, remove_temporary
+from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Task, Work
 from agentv_stream.bulk.worker import Session, Worker
 from agentv_stream.errors import SourceError
@@ -98,56 +96,48 @@ class Runner:
         return msgspec.json.encode(self.worker.report)
 
     def _range(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> None:
-        decode, batches = self._decoded(reader, file, i, last)
+        batches = self._decoded(reader, file, i, last)
         self._join(reader, batches)
         session = self.session
         if not last:
-            self._hand_on(f"{i}-known", _dumps(decode.save(), reader, session))
-        if session.transcript is None and session.consolidate is not None:
-            session.transcript = self._handed()
+            self._hand_on(f"{i}-known", self._known(reader))
+        if session.transcript is None and session.takes_messages:
+            session.transcript = pickle.loads(self._handed())  # from a process of this relay, in its private folder
             batches.reverse()
             while batches:  # written batches are freed at once, so that the next reuses warm memory
                 session.write(batches.pop())
         if not last and session.transcript is not None:
             if session.transcript.begun:
-                self._hand_on(f"{i}-transcript", pickle.dumps(session.transcript, pickle.HIGHEST_PROTOCOL))
+                self._hand_on(f"{i}-transcript", _dumps(session.transcript))
             session.transcript = None
 
-    def _decoded(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> tuple[Decode, list[Batch]]:
-        """The normalised range, and the decoder after it; the state of the session has been taken over."""
+    def _decoded(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> list[Batch]:
+        """The normalised range; the chain has the state of the session before it, and the decoder the one after."""
         legs = self.legs
         position = msgspec.json.decode(legs.before.recv_bytes(), type=LinePosition) if i else LinePosition()
         batches, behind = self._lines(file, i, position, last)
         if not last:
             legs.behind.send_bytes(msgspec.json.encode(behind))
-        decode = self._warmed(reader, file, legs.starts[i]) if i else Decode(reader.dialect, self._context())
-        begun = decode.save()
-        self._decode(reader, decode, batches)
+        else:
+            reader.read_elsewhere(behind)
+        chain = reader.new_chain() if i else reader.chain
         if i:
-            carried = self._take_over(reader)
-            if carried != begun:
-                batches, _ = self._lines(file, i, position, last)
-                decode = Decode(reader.dialect, self._context())
-                decode.load(carried)
-                self._decode(reader, decode, batches)
-        for batch in decode.flush() if last else ():
-            reader.normalize.push(batch)
-            batches.append(batch)
-        return decode, batches
+            self._warm(reader, chain, file, legs.starts[i])
+        begun = chain.decode.save(self.place)
+        batches = self._decode(chain, batches)
+        if i and self._take_over(reader) == begun:
+            reader.chain.decode.decoders = chain.decode.decoders
+        elif i:
+            batches = self._decode(reader.chain, self._lines(file, i, position, last)[0])
+        return batches
 
     def _join(self, reader: SessionReader, batches: list[Batch]) -> None:
         """The steps that depend on all that came before. Rows are written here only while the transcript does not know
         its session yet: then nothing of it is in the file, and it came with the rest of the state."""
-        session = self.session
         for batch in batches:
-            reader.join(batch)
-            if session.transcript is not None:
-                session.take(batch)
-            elif session.consolidate is not None:
-                session.consolidate.push(batch)
-
-    def _context(self) -> DecodeContext:
-        return DecodeContext(self.place)
+            reader.chain.back(batch)
+            if self.session.transcript is not None:
+                self.session.take(batch)
 
     def _lines(self, file: BinaryIO, i: int, position: LinePosition, last: bool) -> tuple[list[Batch], LinePosition]:
         """The records of a range."""
@@ -160,42 +150,51 @@ class Runner:
             batches += lines.flush()
         return batches, lines.snapshot()
 
-    def _warmed(self, reader: SessionReader, file: BinaryIO, start: int) -> Decode:
-        """A decoder that has read the head of the log and the bytes before `start`."""
-        decode = Decode(reader.dialect, self._context())
+    def _warm(self, reader: SessionReader, chain: SessionChain, file: BinaryIO, start: int) -> None:
+        """Has the decoder read the head of the log and the bytes before `start`."""
         for held in reader.held:
-            decode.push(Batch(held.file, records=list(held.records)))
+            chain.decode.push(Batch(held.file, records=list(held.records)))
         lines = LineReader(self.place)
         lines.restore(LinePosition(1, 1))  # not at the beginning of the input
         begin = max(0, start - WARM_BYTES)
         data = b"".join(_read(file, begin, start))
         for batch in lines.push(Chunk(data[data.find(b"\n") + 1 :] if begin else data)):
-            decode.push(batch)
-        return decode
+            chain.decode.push(batch)
 
     @staticmethod
-    def _decode(reader: SessionReader, decode: Decode, batches: list[Batch]) -> None:
-        for batch in batches:
-            decode.push(batch)
-            reader.normalize.push(batch)
+    def _decode(chain: SessionChain, batches: list[Batch]) -> list[Batch]:
+        return [decoded for batch in batches for decoded in chain.front(batch)]
 
     def _hand_on(self, name: str, data: bytes) -> None:
         """Writes data to a file and sends its name to the next process: it may be decoding, and a pipe holds little."""
         (self.legs.between / name).write_bytes(data)
         self.legs.behind.send_bytes(name.encode())
 
-    def _handed(self) -> Any:
+    def _handed(self) -> bytes:
         """What the previous process handed over."""
         place = self.legs.between / self.legs.before.recv_bytes().decode()
-        known = pickle.loads(place.read_bytes())  # from a process of this relay, in its private folder
+        known = place.read_bytes()
         place.unlink()
         return known
 
+    def _known(self, reader: SessionReader) -> bytes:
+        """The state of the session for the next process.
+
+        A transcript that has not begun is included: its name will be determined by what is still to be read.
+        """
+        transcript = self.session.transcript
+        unbegun = transcript is not None and not transcript.begun
+        return msgspec.msgpack.encode((reader.chain.snapshot(), _dumps(transcript) if unbegun else b""))
+
     def _take_over(self, reader: SessionReader) -> bytes:
-        """Takes over the state of the session; returns the decoder's state before the range."""
-        carried: bytes
-        carried, reader.observer, reader.pair, self.session.consolidate, self.session.transcript = self._handed()
-        return carried
+        """Takes over the state of the session; returns that of the decoder before the range."""
+        state, unbegun = msgspec.msgpack.decode(self._handed(), type=tuple[bytes, bytes])
+        reader.chain = reader.new_chain()
+        reader.chain.restore(state)
+        self.session.transcript = pickle.loads(unbegun) if unbegun else None  # from a process of this relay
+        if self.session.transcript is not None:
+            self.session.transcript.attach(reader.observer)
+        return reader.chain.decode.save(self.place)
 
 
 def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
@@ -208,24 +207,5 @@ def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
         yield data
 
 
-def _dumps(carried: bytes, reader: SessionReader, session: Session) -> bytes:
-    """The state of the session for the next process: that of the decoder (`carried`) and of all stages after it. The
-    provider and the dialect are pickled by name.
-
-    A transcript that has not begun is included: its name will be determined by what its observer learns.
-    """
-    out = io.BytesIO()
-    pickler = pickle.Pickler(out, protocol=pickle.HIGHEST_PROTOCOL)
-    name = reader.provider.name
-    pickler.dispatch_table = {
-        Provider: lambda _: (get_provider, (name,)),
-        Dialect: lambda dialect: (_dialect, (name, dialect.name)),
-    }
-    transcript = session.transcript
-    unbegun = transcript if transcript is not None and not transcript.begun else None
-    pickler.dump((carried, reader.observer, reader.pair, session.consolidate, unbegun))
-    return out.getvalue()
-
-
-def _dialect(provider: str, name: str) -> Dialect:
-    return next(dialect for dialect in get_provider(provider).dialects if dialect.name == name)
+def _dumps(transcript: Transcript | None) -> bytes:
+    return pickle.dumps(transcript, pickle.HIGHEST_PROTOCOL)

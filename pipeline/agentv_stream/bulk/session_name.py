@@ -50,8 +50,12 @@ class SessionName:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Once fixed it is pickled without the observer."""
-        return {**self.__dict__, "_observer": None} if "identity" in self.__dict__ else self.__dict__
+        """It is pickled without the observer: `attach` gives it another one."""
+        return {**self.__dict__, "_observer": None}
+
+    def attach(self, observer: Observer) -> None:
+        """From now on this observer says what is known of the session."""
+        self._observer = observer
 
     @property
     def stem(self) -> str:

@@ -38,6 +38,10 @@ class Transcript:
         """Whether the session of the rows is fixed; from then on only `close` needs to know more about it."""
         return self._rows is not None
 
+    def attach(self, observer: Observer) -> None:
+        """Handed over from another process: this is the session's observer here."""
+        self._name.attach(observer)
+
     def close(self, observer: Observer) -> None:
         """Writes what is held, puts the totals into the first row, and publishes; a session without a message has no
         transcript. Raises: SinkError."""

@@ -14,7 +14,6 @@ import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from agentv_stages.chain.consolidate import Consolidate
 from agentv_stages.figures.merge import day_of, summary_of
 from agentv_stages.figures.result import Observer, Result
 from agentv_stages.model.batch import Batch
@@ -129,7 +128,6 @@ class Session:
         self.unit = unit
         self.done = done
         self.key = key_of(unit.name)
-        self.consolidate: Consolidate | None = None
         self.transcript: Transcript | None = None
         self.trajectory: TrajectoryFile | None = None
         self._damage: list[DamagedArchive] = []
@@ -146,8 +144,9 @@ class Session:
             pieces = _stored(unit.place, unit.session, work.subagents)
         try:
             reader = SessionReader(
-                pieces, unit.place, work.provider, work.watch, folder=worker.folder, read=self._readable
-            )
+                pieces, unit.place, work.provider, work.watch,
+                folder=worker.folder, read=self._readable, messages=self.takes_messages,
+            )  # fmt: skip
         except (NotALog, EmptyInput):
             if self._damage:  # too little precedes the damage to detect what it is
                 raise self._damage[0] from None
@@ -160,8 +159,6 @@ class Session:
         if work.trajectories is not None:
             folder = work.trajectories.replace("{provider}", provider)
             self.trajectory = TrajectoryFile(folder, name, work.run)
-        if self.transcript is not None or self.trajectory is not None or worker.staging is not None:
-            self.consolidate = Consolidate()
         return reader
 
     def read(self) -> None:
@@ -186,15 +183,19 @@ class Session:
     def takes_companions(self) -> bool:
         return self.worker.work.subagents and self.unit.session is None
 
+    @property
+    def takes_messages(self) -> bool:
+        """Whether an output needs messages."""
+        work = self.worker.work
+        return work.transcripts is not None or work.trajectories is not None or self.worker.staging is not None
+
     def take(self, batch: Batch) -> None:
         """Takes an observed batch: its messages go to the outputs. Raises: SinkError; as `give_up`."""
         give_up()
-        if self.consolidate is not None:
-            self.consolidate.push(batch)
-            self.write(batch)
+        self.write(batch)
 
     def write(self, batch: Batch) -> None:
-        """Takes a batch after `Consolidate`. Raises: SinkError."""
+        """As `take`, without asking whether to give up. Raises: SinkError."""
         if self.transcript is not None:
             self.transcript.write(batch)
         if self.trajectory is not None:
@@ -207,9 +208,6 @@ class Session:
         """All batches were taken: closes the outputs and completes the unit's report."""
         worker, unit, done = self.worker, self.unit, self.done
         work, observer = worker.work, reader.observer
-        if self.consolidate is not None:
-            for batch in self.consolidate.flush():
-                self.write(batch)
         if self._damage:
             done.damage = told("; ".join(str(error) for error in self._damage))[0]
         left = reader.pair.left

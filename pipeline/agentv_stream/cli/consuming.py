@@ -213,12 +213,12 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
     published = 0
     while True:
         await anyio.sleep(STATS_SECONDS)
-        observer = session.observer
-        if session.batches != published and observer is not None:
-            published = session.batches
-            result = observer.result(session.pair.left, lists=False)
+        chain = session.chain
+        if chain is not None and chain.batches != published:
+            published = chain.batches
+            result = chain.observer.result(chain.pair.left, lists=False)
             result.status = "running"
-            now = settled(observer.stats.members())  # figures change while a thread writes
+            now = settled(chain.observer.stats.members())  # figures change while a thread writes
             with suppress(SinkError):
                 await publish(place, result.json_pieces(now))
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from pathlib import Path
 
-from agentv_stages.chain.consolidate import Consolidate
 from agentv_stages.figures.result import Result
 from agentv_stages.model.call_summary import target_of
 from agentv_stages.model.event import MAIN, ToolResult
@@ -66,14 +65,8 @@ def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iter
 def _read(name: str, provider: str | None, roots: Sequence[Root]) -> tuple[str, SessionReader, list[Message]]:
     """The log, its reader, and its messages in order."""
     path, pieces = _log(name, roots)
-    reader = SessionReader(pieces, path, provider)
-    consolidate = Consolidate()
-    messages: list[Message] = []
-    for batch in reader.batches():
-        consolidate.push(batch)
-        messages += batch.messages
-    for batch in consolidate.flush():
-        messages += batch.messages
+    reader = SessionReader(pieces, path, provider, messages=True)
+    messages = [message for batch in reader.batches() for message in batch.messages]
     return path, reader, sorted(messages, key=lambda m: m.index)
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agentv_stages.model.provider import Provider
+from agentv_stages.session.chain import MakeCases
+from agentv_stages.session.parts import NONE, Parts
 from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Root, Signature, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
-from agentv_stream.following.follow_chain import MakeCases
 from agentv_stream.settings import Settings
 from agentv_stream.stores.store import STORE_SIGN
 
@@ -33,6 +34,7 @@ class Plan:
     paths: list[str] = field(default_factory=list[str])  # single files, besides the roots
     cases: MakeCases = list[Case]  # makes new ones for each session; their verdicts go into its result
     forget_ms: int | None = FORGET_MS  # how long a session is remembered after its logs are gone
+    parts: Parts = NONE  # the caller's stages
     specs: str = ""  # identifies the cases: a session that began with others is read again
     meant: Callable[[str], bool] = lambda path: True  # whether to follow a session in the cursors, by its main file
     folders: HeldFolders | None = None  # the folders written into, locked against others

@@ -20,11 +20,11 @@ from agentv_stages.figures.result import Result
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.message import Message
+from agentv_stages.session.chain import SessionChain
 from agentv_stream.discovery.places import expanded, find_roots, is_database
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.follow_chain import FollowChain
 from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.running import Running
@@ -76,11 +76,12 @@ class FollowedSession:
         """
         chain = self._chain
         if not chain.ended:  # some formats tell only at the end of the log how the session ended
-            chain = chain.flushed([])[1]
+            chain = chain.fork()
+            chain.flush()
         return chain.observer.result(chain.pair.left)
 
     @property
-    def _chain(self) -> FollowChain:
+    def _chain(self) -> SessionChain:
         assert self._followed.reached is not None  # its first batch was delivered
         return self._followed.reached
 

@@ -15,10 +15,11 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import told_path
 from agentv_stages.model.provider import DecodeContext, Dialect, Folder, Provider
+from agentv_stages.session.chain import MakeCases, SessionChain
 from agentv_stages.session.detect import Detector, UnknownFormat
+from agentv_stages.session.parts import NONE, Parts, transform
 from agentv_stages.trajectory import Case
 from agentv_stream.following.delivered import Delivered
-from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
 from agentv_stream.following.inputs import Input, told_context
@@ -45,6 +46,7 @@ class Makes:
     only: Provider | None = None
     cases: MakeCases = list[Case]
     specs: str = ""
+    parts: Parts = NONE
     observers: list[Callable[["Followed", Batch], None]] = field(
         default_factory=lambda: list[Callable[["Followed", Batch], None]]()
     )
@@ -57,7 +59,8 @@ class Followed:
         self.number = number
         self.main = main
         self.makes = makes
-        self.chain: FollowChain | None = None
+        self.chain: SessionChain | None = None
+        self.records = makes.parts.make_records()
         self.inputs: list[Input] = []
         self.outputs = makes.outputs(self)
         self.merged = makes.merged()
@@ -70,7 +73,7 @@ class Followed:
         self.unsettled = False  # something happened since the last settle
         self.printed = False  # it is one document on several lines
         self.saved = False  # it has a row in the cursors
-        self.reached: FollowChain | None = None  # the chain that what was read last has passed
+        self.reached: SessionChain | None = None  # the chain that what was read last has passed
         self.tellings = 0  # times that everything is delivered again
         self.delivered = Delivered(lambda: makes.delivered(number) if self.saved else ())
         self.active_ms = 0
@@ -103,16 +106,13 @@ class Followed:
         one = Input(self.log(path), told_context(path, context or DecodeContext(path)))
         self.inputs.append(one)
         if self.chain is not None:
-            self.chain.open(one.told, one.context)
+            self.chain.decode.open(one.told, one.context)
         return one
 
-    def open_all(self, chain: FollowChain) -> None:
+    def open_all(self, chain: SessionChain) -> None:
         """Gives every file its decoder; further files use that of the first."""
         for n, one in enumerate(self.inputs):
-            if n and one.further:
-                chain.join(one.told, self.inputs[0].told, one.context)
-            else:
-                chain.open(one.told, one.context)
+            chain.decode.open(one.told, replace(one.context, further=n > 0 and one.further))
 
     def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
         """The file at a path, or the session in a store; read from the mark on."""
@@ -126,7 +126,7 @@ class Followed:
         one = Input(self.log(path), context, generation=1)
         self.inputs.append(one)
         if self.chain is not None:
-            self.chain.join(one.told, self.inputs[0].told, context)
+            self.chain.decode.open(one.told, replace(context, further=True))
         self.dirty = True
         return one
 
@@ -236,10 +236,11 @@ class Followed:
         self._hand_on(batch)
 
     def _hand_on(self, batch: Batch) -> None:
-        if self.chain is None:
-            self._detect(batch)
-            return
-        self._push(batch)
+        for records in transform(self.records, batch):
+            if self.chain is None:
+                self._detect(records)
+            else:
+                self._push(records)
 
     def _detect(self, batch: Batch) -> None:
         assert self.detector is not None
@@ -293,9 +294,13 @@ class Followed:
         self.tellings += 1
         self.delivered.drop()
 
-    def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
+    def start(self, provider: Provider, dialect: Dialect) -> SessionChain:
         """Builds the chain for the dialect."""
-        chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases, self.makes.specs)
+        makes = self.makes
+        chain = self.chain = SessionChain(
+            provider, dialect, makes.watch, growing=True, parts=makes.parts, records=self.records,
+            make_cases=makes.cases, specs=makes.specs,
+        )  # fmt: skip
         for n, one in enumerate(self.inputs):
             if n == 0 and not is_stored(one.path):
                 one.context = told_context(one.path, context_of(provider, one.path))
@@ -307,14 +312,15 @@ class Followed:
     def _push(self, batch: Batch) -> None:
         chain = self.chain
         assert chain is not None
-        chain.push(batch)
         one = next((i for i in self.inputs if i.told == batch.file), None)
         muted = one is not None and batch.end <= one.mute_until
-        if self.outputs is not None and not muted:
-            self.outputs.write(batch, chain.observer)
-        self._deliver(batch, chain, muted or (one is not None and batch.end <= one.told_until))
+        old = muted or (one is not None and batch.end <= one.told_until)
+        for done in chain.push(batch):
+            if self.outputs is not None and not muted:
+                self.outputs.write(done, chain.observer)
+            self._deliver(done, chain, old)
 
-    def _deliver(self, batch: Batch, chain: FollowChain, old: bool) -> None:
+    def _deliver(self, batch: Batch, chain: SessionChain, old: bool) -> None:
         """Hands a batch that has passed `chain` to the merged events and to the observers; of an `old` one only later
         events take notice."""
         self.reached = chain
@@ -373,6 +379,7 @@ class Followed:
             one.file = self.log(one.path)
             one.repeated = Repeated()
         self._restart_outputs(quietly)
+        self.records = self.makes.parts.make_records()
         chain = self.chain
         if chain is not None and self.undecided is None:
             self._find_parents(chain.provider)
@@ -405,9 +412,15 @@ class Followed:
         assert chain is not None
         if self.outputs is None and not any(self._rewritten(one.path) for one in self.inputs):
             return
-        unfinished = self._unfinished()
-        batches, after = chain.flushed([batch for _, batch in unfinished])
-        for (one, _), batch in zip(unfinished, batches, strict=False):
+        after = chain.fork()
+        read = [
+            (one, done)
+            for one, last in self._unfinished()
+            for records in transform(after.records, last)
+            for done in after.push(records)
+        ]
+        batches = [*(done for _, done in read), *after.flush()]
+        for one, batch in read:
             if self._rewritten(one.path):  # it has no line that is final before its end
                 self._deliver(batch, after, one.file.position <= one.mute_until)
         if self.outputs is None:
@@ -447,8 +460,9 @@ class Followed:
         assert self.detector is not None
         last, probe = self._rest(self.inputs[0]), self.detector.fork()
         if last is not None:
-            probe.push(last)
             self.printed = last.document
+            for records in transform(self.makes.parts.make_records(), last):
+                probe.push(records)
         if not probe.seen_records:
             return False
         try:

@@ -79,7 +79,7 @@ class Register:
         self.makes = Makes(
             self.files, self.stores, Placing(plan, store, say, self.hot, self.taken).outputs_of, self._merged,
             self._seen, self._delivered, plan.settings.watch, plan.settings.max_record, plan.only, plan.cases,
-            plan.specs,
+            plan.specs, plan.parts,
         )  # fmt: skip
         self.fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
         self._last = 1

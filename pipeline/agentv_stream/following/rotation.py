@@ -167,7 +167,7 @@ class Rotation:
         entry = self._entries.pop(old, None)
         self._files.close(one.file)
         if session.chain is not None:
-            session.chain.rename(told_path(old), told_path(path))
+            session.chain.decode.rename(told_path(old), told_path(path))
         one.file.path, one.file.reader.file = path, told_path(path)
         if session.main == old:
             session.main = path

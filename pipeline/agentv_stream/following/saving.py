@@ -115,6 +115,5 @@ def restore(session: Followed, row: SessionRow) -> None:
     chain = session.start(provider, dialect)
     session.detector = None
     if row.state is not None:
-        chain.decoders.clear()
-        chain.restore(row.state, {one.told: one.context for one in session.inputs})
+        chain.restore(row.state)
         session.open_all(chain)

@@ -76,7 +76,7 @@ class LiveLine:
     def _open_calls(self) -> list[str]:
         """The oldest open calls, each with its age."""
         now = time.monotonic()
-        calls = self.session.pair.open_calls
+        calls = self.session.open_calls
         for key in [key for key in self._opened if key not in calls]:
             del self._opened[key]
         for key in calls:

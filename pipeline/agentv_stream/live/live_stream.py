@@ -17,11 +17,12 @@ from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.message import Message
 from agentv_stages.model.stage import Stage
+from agentv_stages.session.chain import Watcher
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.live.exception_groups import alone
 from agentv_stream.live.handover import Handover
-from agentv_stream.live.session import StreamSession, Watcher
+from agentv_stream.live.session import StreamSession
 from agentv_stream.live.session_report import Report
 from agentv_stream.outputs.sink import Sink
 from agentv_stream.settings import Settings

@@ -8,23 +8,21 @@ end, so that the agent behind the pipe never dies because of us.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from agentv_stages.chain.consolidate import Consolidate
-from agentv_stages.chain.inputs import DecodeInputs, ReadLines
-from agentv_stages.chain.normalize import Normalize
-from agentv_stages.chain.pair import Pair
 from agentv_stages.figures.result import Observer, Outputs, Result
 from agentv_stages.model.batch import Batch, Chunk
-from agentv_stages.model.event import Source, UserText
+from agentv_stages.model.event import Source, ToolCall, UserText
 from agentv_stages.model.payload import to_raw
 from agentv_stages.model.provider import DecodeContext, Dialect, Provider
 from agentv_stages.model.stage import Chain, Stage
-from agentv_stages.session.detect import Detector, UnknownFormat
+from agentv_stages.session.chain import SessionChain, Watcher
+from agentv_stages.session.detect import Detector
+from agentv_stages.session.inputs import ReadLines
+from agentv_stages.session.parts import NONE, Parts, framed, last_records
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.live.fan_out import fan_out, write_in_turn
 from agentv_stream.live.pump import hand_on, pump
@@ -35,17 +33,14 @@ from agentv_stream.outputs.live_outputs import LiveOutputs
 from agentv_stream.outputs.sink import Sink
 from agentv_stream.settings import Settings
 from agentv_stream.sources.folder import companions_of, context_of
+from agentv_stream.sources.opened import opened
 from agentv_stream.sources.source import ByteSource, now_ms
 
 
-class Watcher(Protocol):
-    """Sees every batch after `Consolidate` and before the sinks: a check, a live view."""
-
-    def observe(self, batch: Batch) -> None: ...
-
-
 class StreamSession:
-    """Runs one stream. While it runs, `observer` and `pair` hold its current state.
+    """Runs one stream. Once its dialect is known, `chain` holds its current state.
+
+    `parts` and `stages` are the caller's: functions that make stages, and stages that were made.
 
     Without `lists` the report's result omits whatever grows with the session; the observer still has it. Without
     `answers` the last answer alone (`Dialect.answer_only`) is no log.
@@ -62,6 +57,7 @@ class StreamSession:
         lists: bool = True,
         answers: bool = True,
         stages: Sequence[Stage[Batch, Batch]] = (),
+        parts: Parts = NONE,
     ) -> None:
         self.source = source
         self.settings = settings
@@ -69,10 +65,8 @@ class StreamSession:
         self.report = Report()
         self.provider: Provider | None = named_provider(settings.provider)
         self.dialect: Dialect | None = None
-        self.observer: Observer | None = None
-        self.pair = Pair()
+        self.chain: SessionChain | None = None
         self.started_ms = now_ms()
-        self.batches = 0
         self._extra = list(sinks)
         self._stages = list(stages)
         self._transcript = transcript
@@ -81,6 +75,23 @@ class StreamSession:
         self._outputs: LiveOutputs | None = None
         self._reading = Reading(source, settings, self.report)
         self._lines = ReadLines(source.name, settings.max_record)
+        self._parts = parts
+        self._records = parts.make_records()
+
+    @property
+    def open_calls(self) -> dict[str, ToolCall]:
+        """The calls without a result, oldest first, by `call_key`."""
+        return self.chain.pair.open_calls if self.chain is not None else {}
+
+    @property
+    def batches(self) -> int:
+        """How many batches have passed all stages."""
+        return self.chain.batches if self.chain is not None else 0
+
+    @property
+    def observer(self) -> Observer | None:
+        """The facts and figures so far; None until the dialect is known."""
+        return self.chain.observer if self.chain is not None else None
 
     async def run(self) -> Report:
         """Reads the source to its end. Failures are put into the report, bugs are raised."""
@@ -137,32 +148,34 @@ class StreamSession:
     # --- the chain
 
     async def _pipeline(self, receive: MemoryObjectReceiveStream[Chunk]) -> None:
-        lines = self._lines
-        held = await self._detect(lines, receive)
+        framing = framed(self._lines, self._records)
+        held = await self._detect(framing, receive)
         assert self.provider is not None and self.dialect is not None
-        observer = self.observer = Observer(self.provider, self.dialect, self.settings.watch)
         contexts: dict[str, DecodeContext] = {}
         if self.source.finished:
             subagents = self.settings.subagents
             found = await anyio.to_thread.run_sync(companions_of, self.provider, self.source.name, subagents)
-            contexts = {companion.path: companion.context for companion in found}
-        lines.contexts = contexts
-        self._reading.go_on_with(contexts)
-        if self.source.finished:
-            contexts = {self.source.name: context_of(self.provider, self.source.name), **contexts}
+            self._lines.contexts = {companion.path: companion.context for companion in found}
+            contexts = {self.source.name: context_of(self.provider, self.source.name), **self._lines.contexts}
+        self._reading.go_on_with(self._lines.contexts)
+        chain = self.chain = SessionChain(
+            self.provider, self.dialect, self.settings.watch, file=self.source.name, contexts=contexts,
+            parts=self._parts, records=self._records, stages=self._stages,
+        )  # fmt: skip
+        chain.watchers += self.watchers
         self._put_prompt(held)
         bound = self.settings.bound
-        self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms, lambda: self._reading.whole)
+        self._outputs = LiveOutputs(
+            self.settings, self.source, chain.observer, self.started_ms, lambda: self._reading.whole
+        )
         sinks = [*self._extra, *self._outputs.sinks(self._transcript)]
-        decode = DecodeInputs(self.dialect, self.source.name, contexts)
-        stages: list[Stage[Any, Any]] = [decode, Normalize(self.provider.tools), self.pair, Consolidate()]
-        stages += [*self._stages, _Observe(self)]
+        stages = chain.stages
         first: Stage[Batch, Batch] = Chain()
         if self.source.finished:  # nothing is live: a task for each stage would only cost switches of the event loop
             first, stages = Chain(*stages), []
         async with anyio.create_task_group() as tasks:
             send, batches = anyio.create_memory_object_stream[Batch](bound)
-            tasks.start_soon(_pump_from, held, lines, first, receive, send)
+            tasks.start_soon(_pump_from, held, framing, first, receive, send)
             for stage in stages:
                 send, of_stage = anyio.create_memory_object_stream[Batch](bound)
                 tasks.start_soon(pump, stage, batches, send)
@@ -175,31 +188,19 @@ class StreamSession:
         if self._outputs.kept_earlier:
             self.report.warnings.append("not all was read: the outputs of an earlier reading were kept")
 
-    async def _detect(self, lines: ReadLines, receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
+    async def _detect(self, framing: Stage[Chunk, Batch], receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
         """Reads until the dialect is known; returns the batches read so far."""
         detector = Detector(self.provider)
         async for chunk in receive:
             if not chunk.data:
                 break
             decided = False
-            for batch in lines.push(chunk):
+            for batch in framing.push(chunk):
                 decided = detector.push(batch) or decided
             if decided or detector.given_up:
                 break
-        if detector.dialect is None:
-            last = lines.reader.peek()
-            whole = list(detector.held)
-            if last is not None:
-                detector.push(Batch(self.source.name, records=[last]))
-            detector.held = whole
-            if not detector.seen_records and any(batch.faults for batch in whole):
-                raise NotALog(f"{self.source.name}: no record is under the cap of {self.settings.max_record} bytes")
-            if not detector.seen_records:
-                raise EmptyInput(f"{self.source.name}: the input is empty")
-        try:
-            self.provider, self.dialect = detector.finish()
-        except UnknownFormat as error:
-            raise NotALog(f"{self.source.name}: {error}") from error
+        last = last_records(self._lines.reader, self._parts)
+        self.provider, self.dialect = opened(detector, self.source.name, last, self.settings.max_record)
         if self.dialect.answer_only and not self._answers:
             raise NotALog(f"{self.source.name}: an agent's last answer alone, no stream of events")
         return detector.held
@@ -224,10 +225,10 @@ class StreamSession:
             self.report.warnings.append(f"{sink.name} was given up: {error}")
 
     def _result(self) -> Result | None:
-        if self.observer is None:
+        if self.chain is None:
             return None
         outputs = Outputs() if self._outputs is None else self._outputs.told()
-        result = self.observer.result(self.pair.left, outputs, self._lists)
+        result = self.chain.observer.result(self.chain.pair.left, outputs, self._lists)
         settings = self.settings
         if settings.target is not None:
             result.target = settings.target
@@ -238,27 +239,9 @@ class StreamSession:
         return result
 
 
-class _Observe:
-    """The stage in which a session's observer and watchers see each batch."""
-
-    def __init__(self, session: StreamSession) -> None:
-        assert session.observer is not None
-        self._session = session
-        self._observers: list[Watcher] = [session.observer, *session.watchers]
-
-    def push(self, item: Batch, /) -> list[Batch]:
-        for observer in self._observers:
-            observer.observe(item)
-        self._session.batches += 1
-        return [item]
-
-    def flush(self) -> list[Batch]:
-        return []
-
-
 async def _pump_from(
     held: list[Batch],
-    lines: ReadLines,
+    framing: Stage[Chunk, Batch],
     first: Stage[Batch, Batch],
     receive: MemoryObjectReceiveStream[Chunk],
     send: MemoryObjectSendStream[Batch],
@@ -269,4 +252,4 @@ async def _pump_from(
             for out in first.push(batch):
                 await hand_on(send, out)
         held.clear()
-        await pump(Chain(lines, first), receive, send)
+        await pump(Chain(framing, first), receive, send)

@@ -4,8 +4,8 @@ import threading
 import time
 
 from agentv_stages.model.batch import Batch
+from agentv_stages.session.chain import SessionChain
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.follow_chain import FollowChain
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.outputs.naming import stand_in_start
@@ -47,7 +47,8 @@ class Feed:
         self.follower.end_partials()
         for session in self.follower.hot.values():
             if session.reached is not None and not session.reached.ended:
-                batches, chain = session.reached.flushed([])
+                chain = session.reached.fork()
+                batches = chain.flush()
                 if chain.observer.ran:
                     self._view(session, chain).finish(batches, _now_ms(session))
 
@@ -81,7 +82,7 @@ class Feed:
         with self._lock:
             self._view(session, chain).observe(batch, _now_ms(session))
 
-    def _view(self, session: Followed, chain: FollowChain) -> SessionView:
+    def _view(self, session: Followed, chain: SessionChain) -> SessionView:
         view = self.views.get(session.number)
         if view is None or view.telling != session.tellings:
             view = self.views[session.number] = SessionView(session, chain, session.tellings)

@@ -10,9 +10,9 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.call_summary import target_of
 from agentv_stages.model.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult, call_key
 from agentv_stages.model.recent import remember
+from agentv_stages.session.chain import SessionChain
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.discovery.discover import project_of
-from agentv_stream.following.follow_chain import FollowChain
 from agentv_stream.following.followed import Followed
 from agentv_stream.units import age_text
 
@@ -78,7 +78,7 @@ class SessionView:
     """
 
     session: Followed
-    chain: FollowChain
+    chain: SessionChain
     telling: int
     known: Known = field(init=False)  # from the first batch on
     open: dict[str, Open] = field(default_factory=dict[str, Open])
@@ -182,7 +182,7 @@ class SessionView:
         )
 
 
-def _known_of(session: Followed, chain: FollowChain) -> Known:
+def _known_of(session: Followed, chain: SessionChain) -> Known:
     """What the chain of a session knows now; only for the thread that feeds it."""
     facts, totals, stats = chain.observer.facts, chain.observer.totals, chain.observer.stats
     tokens = totals.tokens()

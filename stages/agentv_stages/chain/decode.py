@@ -10,13 +10,14 @@ Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from agentv_stages.chain.objects import objects
 from agentv_stages.chain.pruning import prune
 from agentv_stages.chain.torn_document import whole_part
 from agentv_stages.model.batch import Batch, Record
@@ -24,7 +25,6 @@ from agentv_stages.model.fault import Fault, Reason
 from agentv_stages.model.payload import number, read_json, to_raw
 from agentv_stages.model.provider import DecodeContext, Dialect, RecordDecoder
 from agentv_stages.model.stage import Flushed
-from agentv_stages.session.detect import CERTAIN, objects, rank
 
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
 """What decoders raise for a record that they cannot decode; the last for a time or duration that is not finite."""
@@ -35,6 +35,10 @@ _MOST_TORN = 16  # breaks in one line after which another record is looked for
 _LONGEST_STUMBLE = 10  # characters from where a parser reports the error to the record after a torn literal or escape
 _array = msgspec.json.Decoder(list[Raw])
 _read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
+
+
+SureDialect: TypeAlias = Callable[[list[Mapping[str, Any]]], Dialect | None]
+"""The dialect that certainly has such records; None if there is none."""
 
 
 class DecodeState(Struct, array_like=True):
@@ -50,11 +54,15 @@ class DecodeState(Struct, array_like=True):
 class Decode:
     """A stage over batches: fills `events`, `ignored`, `unknown` from `records`.
 
-    Several objects on one line each get a row of their own; the rows of later records shift accordingly.
+    Several objects on one line each get a row of their own; the rows of later records shift accordingly. With
+    `sure_dialect`, records of another agent are looked for among those of unknown type.
     """
 
-    def __init__(self, dialect: Dialect, context: DecodeContext | None = None) -> None:
+    def __init__(
+        self, dialect: Dialect, context: DecodeContext | None = None, sure_dialect: SureDialect | None = None
+    ) -> None:
         self.dialect = dialect
+        self.sure_dialect = sure_dialect
         self.context = context or DecodeContext()
         self.decoder: RecordDecoder = dialect.decoder(self.context)
         self._strangers: list[Mapping[str, Any]] = []
@@ -74,7 +82,9 @@ class Decode:
                         break
         self._moved_on(batch, list(rest))
         if batch.strangers:
-            self._look_at_strangers(batch)
+            if self.sure_dialect is not None:
+                self._look_at_strangers(batch, self.sure_dialect)
+            batch.strangers.clear()
         if len(batch.faults) > 1:  # faults of lines and of unknown records: the order must not depend on the chunking
             batch.faults.sort(key=_place)
         return (batch,)
@@ -117,7 +127,7 @@ class Decode:
 
     def go_on_in(self, context: DecodeContext) -> "Decode":
         """A stage that continues with the state of this one, in another file."""
-        after = Decode(self.dialect, context)
+        after = Decode(self.dialect, context, self.sure_dialect)
         after.load(self.save())
         return after
 
@@ -244,7 +254,7 @@ class Decode:
         batch.faults.append(fault)
         return True
 
-    def _look_at_strangers(self, batch: Batch) -> None:
+    def _look_at_strangers(self, batch: Batch, sure_dialect: SureDialect) -> None:
         """Checks whether records of unknown type are another agent's: two logs in one input are a fault.
 
         It is no fault if the other dialect's decoder does not know the record either: ACP's decoder also reads
@@ -258,13 +268,12 @@ class Decode:
             self._strangers += alone
             # one record may not be enough to be certain: Pi is recognised by its header and an entry together
             for head in (alone, self._strangers):
-                found = rank(head)
-                if found and found[0][0] >= CERTAIN and self._is_other(found[0][2], record):
-                    detail = f"looks like {found[0][2].name} in a {self.dialect.name} log"
+                other = sure_dialect(head)
+                if other is not None and self._is_other(other, record):
+                    detail = f"looks like {other.name} in a {self.dialect.name} log"
                     batch.fault("foreign-record", record, detail)
                     self._strangers.clear()
                     break
-        batch.strangers.clear()
 
     def _is_other(self, dialect: Dialect, record: Record) -> bool:
         own, other = self.dialect, dialect.decoder(self.context)

@@ -6,10 +6,9 @@ from copy import deepcopy
 from typing import Any
 
 from agentv_stages.chain.foreign import OURS, foreign_agent
+from agentv_stages.chain.objects import objects
 from agentv_stages.chain.printed import Printed
-from agentv_stages.chain.torn_document import whole_part
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.payload import decode_json
 from agentv_stages.model.provider import Dialect, Provider
 from agentv_stages.model.visible import visible
 from agentv_stages.providers import NAMES, get_provider, plugins
@@ -67,10 +66,24 @@ def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tu
     return found
 
 
+def sure_dialect(head: list[Mapping[str, Any]]) -> Dialect | None:
+    """The dialect that certainly has such records; None if there is none."""
+    found = rank(head)
+    return found[0][2] if found and found[0][0] >= CERTAIN else None
+
+
 def _providers() -> Iterable[Provider]:
     for name in NAMES:
         yield get_provider(name)
     yield from plugins().values()
+
+
+class NoRecords(UnknownFormat):
+    """The input has no record that can be examined: it is empty, or every record is over the cap (`over_cap`)."""
+
+    def __init__(self, over_cap: bool) -> None:
+        super().__init__("every record is over the cap" if over_cap else "the input is empty", ())
+        self.over_cap = over_cap
 
 
 class Detector:
@@ -146,21 +159,22 @@ class Detector:
         return self.dialect is None and (searched or self._giant >= MOST_GIANT)
 
     @property
-    def seen_giants(self) -> bool:
-        """Whether there were records over the cap."""
-        return self._giant > 0
-
-    @property
     def seen_records(self) -> int:
         """How many records were examined."""
         return self._records
 
-    def finish(self) -> tuple[Provider, Dialect]:
-        """Decides at the end of the input.
+    def finish(self, last: Iterable[Batch] = ()) -> tuple[Provider, Dialect]:
+        """Decides at the end of the input; `last` is looked at as well, but not held.
 
-        Raises: UnknownFormat when nothing fits.
+        Raises: UnknownFormat when nothing fits, NoRecords when there was nothing to look at.
         """
+        held = [*self.held]
+        for batch in last if self.dialect is None else ():
+            self.push(batch)
+        self.held = held
         if self.dialect is None:
+            if not self._records:
+                raise NoRecords(over_cap=self._giant > 0)
             found = rank(self._head[:MOST_RECORDS], self.only)
             if not found:
                 head = self._head[:MOST_RECORDS]
@@ -176,29 +190,6 @@ class Detector:
 
     def _decide(self, found: list[tuple[float, Provider, Dialect]]) -> None:
         _, self.provider, self.dialect = found[0]
-
-
-def objects(record: Record) -> list[Mapping[str, Any]]:
-    """The JSON objects of a record: itself, or the first elements of an array; none for anything else.
-
-    For a truncated document, those of its intact part.
-    """
-    try:
-        value = decode_json(record.data)
-    except (ValueError, RecursionError):
-        torn = whole_part(record.data.decode("utf-8", "replace")) if record.row == 0 else None
-        if torn is not None:
-            return list(torn[0][:MOST_RECORDS])
-        start = record.data.find(b'{"')
-        if start <= 0:
-            return []
-        try:
-            value = decode_json(record.data[start:])
-        except (ValueError, RecursionError):
-            return []
-    if isinstance(value, list):
-        return [v for v in value[:MOST_RECORDS] if isinstance(v, dict)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-    return [value] if isinstance(value, dict) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
 
 
 _BROKEN_JSON = re.compile(rb"\s*\{\s*\n\s*\"")
