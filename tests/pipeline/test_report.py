@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import random
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 
 from agentv_stream.cli.reporting import write_report
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SourceError, UsageError
-from agentv_stream.reports.report import bootstrap, compare, mean, metrics_of, report_json
+from agentv_stream.reports.report import compare, mean, metrics_of, report_json
 from agentv_stream.reports.report_html import html
 from agentv_stream.reports.report_runs import Run, read_run
 from agentv_stream.reports.report_text import escape, markdown
@@ -177,25 +176,6 @@ def test_differences_are_paired_by_task_each_counting_once(tmp_path: Path) -> No
     assert one.low is not None and one.high is not None
     assert one.low < 3.0 < one.high
     assert one.over == "pairs"
-
-
-def test_the_interval_is_the_same_each_time_and_none_for_a_single_run() -> None:
-    cells = [([1.0, 2.0], [3.0, 5.0]), ([4.0], [6.0])]
-    assert bootstrap(cells) == bootstrap(cells)
-    assert bootstrap([([1.0], [2.0])]) == (None, None, None)
-    assert bootstrap([([1.0, 2.0], [2.0, 4.0])])[2] == "attempts"
-
-
-def test_the_interval_holds_the_true_difference_about_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentv_stream.reports.report.RESAMPLES", 300)
-    source = random.Random(7)
-    inside = 0
-    for _ in range(60):
-        cells = [([source.gauss(10, 2)], [source.gauss(13, 2)]) for _ in range(20)]
-        low, high, _ = bootstrap(cells)
-        assert low is not None and high is not None
-        inside += low <= 3 <= high
-    assert inside >= 50
 
 
 def test_runs_that_cannot_be_compared_are_set_apart_with_the_reason(tmp_path: Path) -> None:
@@ -431,8 +411,8 @@ def test_the_page_cuts_long_names_where_they_do_not_differ_and_breaks_them_at_th
 
 
 def differing(folder: Path) -> Path:
-    """Three tasks: `zero` makes as many calls as `base`, `added` four more; nobody tells of watched commands."""
-    for task in ("a", "b", "c"):
+    """Six tasks: `zero` makes as many calls as `base`, `added` four more; nobody tells of watched commands."""
+    for task in "abcdef":
         for approach, calls in (("added", 9), ("base", 5), ("zero", 5)):
             for attempt in (1, 2):
                 path = own(folder, task, approach, attempt, calls)
@@ -447,18 +427,18 @@ def test_what_differs_for_certain_stands_out(tmp_path: Path) -> None:
     comparison = compare([differing(tmp_path)], baseline="base")
     assert comparison.approaches == ["base", "added", "zero"]
     page = html(comparison)
-    assert '<td class="text">added</td><td>3</td><td>5.0</td><td>9.0</td><td><b>+4.0</b></td>' in page
-    assert '<td class="text">zero</td><td>3</td><td>5.0</td><td>5.0</td><td>+0.0</td>' in page
+    assert '<td class="text">added</td><td>6</td><td>5.0</td><td>9.0</td><td><b>+4.0</b></td>' in page
+    assert '<td class="text">zero</td><td>6</td><td>5.0</td><td>5.0</td><td>+0.0</td>' in page
     drawn = page.split("<h2>Differences")[1].split("<figcaption>Avg Tool Calls")[1].split("</figure>")[0]
     assert drawn.count("fill:Canvas") == 1  # of `zero`
     text = markdown(comparison)
-    assert "| Avg Tool Calls | added | 3 | 5.0 | 9.0 | +4.0 | **+4.0 … +4.0** | pairs |" in text
+    assert "| Avg Tool Calls | added | 6 | 5.0 | 9.0 | **+4.0** |  | pairs |" in text
 
 
 def test_a_share_is_a_bar_that_says_how_many_and_a_figure_that_nobody_tells_is_left_out(tmp_path: Path) -> None:
     comparison = compare([differing(tmp_path)], baseline="base")
     page = html(comparison)
-    assert page.count(">3 of 6</text>") == 3
+    assert page.count(">6 of 12</text>") == 3
     assert "Bobbin" not in page
     assert "Avg Bobbin Commands" in markdown(comparison)  # whose columns are always the same
 
@@ -496,3 +476,110 @@ def test_a_result_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     path = own(tmp_path, "t", "base", 1)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert read(path).tool_calls == 5
+
+
+SAID_NOTHING: dict[str, Any] = {"duration_ms": None, "run": {"duration_seconds": 0.1, "stream_bytes": 0}}
+FAILED = [{"case": "t", "verdict": "fail"}]
+
+
+def crashed(folder: Path, task: str, approach: str, attempt: int) -> Path:
+    """A run that printed no stream, so that its model is not known; judged all the same."""
+    more = {**SAID_NOTHING, "status": "error", "verdicts": FAILED, "schema_version": "agentv_stream.output.v1"}
+    return own(folder, task, approach, attempt, None, None, **more)
+
+
+def rates(folder: Path) -> tuple[float | None, float | None]:
+    """The pass rates of `base` and of the other approach, if Approaches and Differences agree on them."""
+    made = compare([folder], "base")
+    (one,) = [one for one in made.differences if one.metric == "passed"]
+    means = json.loads(report_json(made))["approaches"]
+    found = means["base"]["passed"], means[one.approach]["passed"]
+    assert (one.baseline, one.candidate) == found
+    return found
+
+
+def test_a_run_that_crashed_at_once_counts_in_the_difference_of_the_pass_rate(tmp_path: Path) -> None:
+    """Approaches said 50 %, Differences 100 % against 100 %: the failure was left out because it came early."""
+    for attempt in (1, 2):
+        own(tmp_path, "t", "base", attempt)
+    own(tmp_path, "t", "crashy", 1)
+    crashed(tmp_path, "t", "crashy", 2)
+    assert rates(tmp_path) == (1.0, 0.5)
+    assert compare([tmp_path], "base").apart == []
+
+
+def test_an_approach_that_always_crashes_counts_too(tmp_path: Path) -> None:
+    own(tmp_path, "t", "base", 1)
+    crashed(tmp_path, "t", "crashy", 1)
+    assert rates(tmp_path) == (1.0, 0.0)
+
+
+def test_approaches_that_both_crash_are_compared_all_the_same(tmp_path: Path) -> None:
+    for approach in ("base", "crashy"):
+        crashed(tmp_path, "t", approach, 1)
+    assert rates(tmp_path) == (0.0, 0.0)
+
+
+def test_a_stream_that_names_no_model_counts_with_the_one_model_of_its_approach(tmp_path: Path) -> None:
+    own(tmp_path, "t", "base", 1)
+    own(tmp_path, "t", "new", 1, calls=7)
+    own(tmp_path, "t", "new", 2, calls=1, model=None, verdicts=FAILED)
+    assert rates(tmp_path) == (1.0, 0.5)
+
+
+def test_what_has_not_ended_is_in_no_table(tmp_path: Path) -> None:
+    own(tmp_path, "t", "base", 1, calls=10)
+    own(tmp_path, "t", "base", 2, calls=1, status="running")
+    own(tmp_path, "t", "new", 1, calls=20)
+    made = compare([tmp_path])
+    told = json.loads(report_json(made))
+    assert told["approaches"]["base"]["tool_calls"] == 10 and told["tasks"][0]["runs"] == 1
+    assert [one["counted"] for one in told["set_apart"]] == [False]
+    assert "## Set apart from every table" in markdown(made)
+
+
+def test_a_constant_figure_differs_by_nothing_whatever_the_numbers_of_runs(tmp_path: Path) -> None:
+    """Sums of 0.1 gave "**-0.0000 … -0.0000**"."""
+    for task in "abcdefgh":
+        for approach, number in (("base", 3), ("new", 1)):
+            for attempt in range(number):
+                more: dict[str, Any] = {"cost_usd": 0.1, "duration_ms": 100, "verdicts": [{"verdict": "pass"}]}
+                own(tmp_path, task, approach, attempt, **more)
+    made = compare([tmp_path])
+    assert {one.mean for one in made.differences} == {0.0}
+    assert {(one.low, one.high, one.clear) for one in made.differences} == {(None, None, False)}
+    assert "-0.0" not in markdown(made) and "**" not in markdown(made).partition("## Diff")[2]
+
+
+def test_a_difference_below_the_precision_that_is_shown_is_none(tmp_path: Path) -> None:
+    for i, task in enumerate("abcdefgh"):
+        own(tmp_path, task, "base", 1, cost_usd=0.5)
+        own(tmp_path, task, "new", 1, cost_usd=0.500001 + i / 10**7)
+    (cost,) = [one for one in compare([tmp_path]).differences if one.metric == "cost_usd"]
+    assert cost.mean > 0 and not cost.clear
+
+
+@pytest.mark.parametrize("tasks", ["t", "tu"])
+def test_few_pairs_are_never_bold_and_said_to_be_few(tmp_path: Path, tasks: str) -> None:
+    """Two pairs, or three attempts of one, with the same difference: "**+100.0 pp … +100.0 pp**"."""
+    for task in tasks:
+        for attempt in (1, 2, 3):
+            own(tmp_path, task, "base", attempt, verdicts=FAILED)
+            own(tmp_path, task, "new", attempt)
+    text = markdown(compare([tmp_path]))
+    over = "pairs" if len(tasks) > 1 else "attempts"
+    assert f"| Pass Rate | new | {len(tasks)} | 0.0 % | 100.0 % | +100.0 pp |  | {over}, too few |" in text
+
+
+def test_several_approaches_without_a_baseline_are_told_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There was no table of differences, and no word about it."""
+    for approach in "abc":
+        own(tmp_path / "r", "t", approach, 1)
+    assert write_report([tmp_path / "r"], tmp_path / "o.md", None, None, None, True) == EXIT_FINE
+    said = "none of the 3 approaches is the baseline, so nothing is compared: give --baseline"
+    assert said in capsys.readouterr().err
+    assert escape(said) in (tmp_path / "o.md").read_text(encoding="utf-8")
+    assert said in html(compare([tmp_path / "r"]))
+    assert compare([tmp_path / "r"], baseline="b").notes == []

@@ -38,6 +38,8 @@ def write_report(
         comparison = compare(results, baseline, candidate, streams)
         for warning in comparison.warnings:
             say(f"warning: {warning}")
+        for note in comparison.notes:
+            say(note)
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         if chosen == "json":
             data = report_json(comparison)

@@ -4,9 +4,9 @@ Figures are defined in docs/metrics.md. Results of bobbin's evaluation are read,
 figures are counted again, and the stored ones are kept as historical. Unknown values are None and excluded from means.
 """
 
-import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,12 @@ from agentv_stages.model.payload import indented_json
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.nearest import suggestion
-from agentv_stream.reports.report_runs import NO_RUN, Run, read_run, result_files
+from agentv_stream.reports.intervals import Cell, average, certainty, settled
+from agentv_stream.reports.report_runs import Run, read_run, result_files
 from agentv_stream.sources.files import is_file
 
 SCHEMA = "agentv_stream.report.v1"
-RESAMPLES = 5_000
-CONFIDENCE = 0.95
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,19 @@ class Metric:
     digits: int = 1
     percent: bool = False
 
+    def rounded(self, value: float) -> float:
+        """The value as precisely as it is shown."""
+        return round(value * 100 if self.percent else value, self.digits)
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """`approach` minus baseline over pairs of one task and one model; `low` and `high` bound the mean with 95 %.
 
     `over` says what was resampled: the pairs (and their runs within them), or the attempts of a single pair. The bounds
-    are None if there is only one of either: a single difference says nothing about its variation.
+    are None if there is only one of either, or if all resamples are the same: that says nothing about the variation.
+    `p` is that of an exact permutation test, `too_few` that even the clearest data would not get it to 5 %. `clear`:
+    as far as these runs can tell, the approaches differ.
     """
 
     metric: str
@@ -52,6 +58,9 @@ class Difference:
     low: float | None
     high: float | None
     over: str | None = None
+    p: float | None = None
+    too_few: bool = False
+    clear: bool = False
 
 
 @dataclass
@@ -68,14 +77,19 @@ class Comparison:
     apart: list[tuple[str, str]]
     warnings: list[str]
     paired: set[Path] = field(default_factory=set[Path])
+    notes: list[str] = field(default_factory=list[str])
 
     def compared(self, approach: str) -> int | None:
         """The number of the approach's runs in the differences; None if there is nothing to compare with."""
         return sum(run.path in self.paired for run in self.of(approach)) if self.candidates else None
 
+    def counted(self, path: str) -> bool:
+        """Whether the run counts under Approaches and Tasks."""
+        return any(run.counts for run in self.runs if str(run.path) == path)
+
     def of(self, approach: str, task: str | None = None) -> list[Run]:
-        """The runs of an approach that began, those that are set apart from the differences included."""
-        return [r for r in self.runs if r.approach == approach and (task is None or r.task == task) and _counts(r)]
+        """The runs of an approach that began and ended, also those that no other run can be compared with."""
+        return [r for r in self.runs if r.approach == approach and (task is None or r.task == task) and r.counts]
 
 
 def compare(
@@ -96,6 +110,7 @@ def compare(
             continue
         if run is not None:
             runs.append(run)
+    runs.sort(key=lambda run: (run.task, run.approach, run.model or "", run.attempt or 0, str(run.path)))
     if not runs:
         log = next((source for source in sources if is_file(source) and dialect_of(source)), None)
         if log is not None:
@@ -120,19 +135,30 @@ def compare(
     tasks = sorted({run.task for run in runs})
     candidates = [] if baseline is None else [candidate] if candidate else [a for a in approaches if a != baseline]
     made = Comparison(runs, approaches, tasks, metrics, baseline, candidates, [], [], warnings)
-    made.apart = [(str(run.path), run.apart) for run in runs if run.apart is not None]
     for other in candidates:
         assert baseline is not None
-        pairs = pair_runs(made, baseline, other)
+        pairs = pair_runs(runs, baseline, other)
         made.paired |= {run.path for pair in pairs for side in pair for run in side}
         found = (difference(metric, other, pairs) for metric in metrics)
         made.differences += [one for one in found if one is not None]
-    made.apart += [
-        (str(run.path), f"no other approach has a run of {run.task} with {run.model}")
-        for run in runs
-        if candidates and run.approach == baseline and run.apart is None and run.path not in made.paired
-    ]
+    reasons = ((run, _reason(run, made)) for run in runs if run.path not in made.paired)
+    made.apart = sorted((str(run.path), reason) for run, reason in reasons if reason is not None)
+    if baseline is None and len(approaches) > 1:
+        made.notes.append(
+            f"none of the {len(approaches)} approaches is the baseline, so nothing is compared: give --baseline"
+        )
     return made
+
+
+def _reason(run: Run, made: Comparison) -> str | None:
+    """Why a run is in no difference; None if that needs no word."""
+    if run.apart is not None:
+        return run.apart
+    if run.approach in made.candidates:
+        return f"{made.baseline} has no run of {run.task} with {run.model}"
+    if run.approach == made.baseline and made.candidates:
+        return f"no other approach has a run of {run.task} with {run.model}"
+    return None
 
 
 def metrics_of(runs: Sequence[Run]) -> list[Metric]:
@@ -160,42 +186,50 @@ def _watched(name: str) -> Callable[[Run], float | None]:
     return lambda run: float(run.watched[name]) if name in run.watched else None
 
 
-def _counts(run: Run) -> bool:
-    return run.status not in NO_RUN
-
-
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the known values; None if there are none."""
+    """The mean of the known values, the same in any order; None if there are none."""
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return fsum(known) / len(known) if known else None
 
 
 Pair = tuple[list[Run], list[Run]]
 
 
-def pair_runs(comparison: Comparison, baseline: str, candidate: str) -> list[Pair]:
-    """Pairs of runs of both approaches on the same task with the same model; a candidate's unpaired runs separately."""
-    cells: dict[tuple[str, str], tuple[list[Run], list[Run]]] = {}
-    for run in comparison.runs:
-        if run.apart is not None or run.approach not in (baseline, candidate) or run.model is None:
-            continue
-        cell = cells.setdefault((run.task, run.model), ([], []))
-        cell[0 if run.approach == baseline else 1].append(run)
-    pairs: list[Pair] = []
-    for (task, model), (left, right) in sorted(cells.items()):
-        if left and right:
-            pairs.append((left, right))
-        elif right:
-            reason = f"{baseline} has no run of {task} with {model}"
-            comparison.apart += [(str(run.path), reason) for run in right]
-    return pairs
+def pair_runs(runs: Sequence[Run], baseline: str, candidate: str) -> list[Pair]:
+    """Pairs of runs of both approaches on the same task with the same model.
+
+    A run that names no model counts as one with the model that its approach's other runs name. Where those name
+    several, or none, one that printed no stream (it crashed before a model could answer) counts with each of them, or
+    with those of the other side: a failure must not be left out because it came early.
+    """
+    sides = [run for run in runs if run.counts and run.approach in (baseline, candidate)]
+    cells: dict[tuple[str, str], Pair] = {}
+    for run in sides:
+        for model in [run.model] if run.model is not None else _models(run, sides):
+            cell = cells.setdefault((run.task, model), ([], []))
+            cell[0 if run.approach == baseline else 1].append(run)
+    return [pair for _, pair in sorted(cells.items()) if pair[0] and pair[1]]
 
 
-Cell = tuple[list[float], list[float]]
+NO_MODEL = ""
+
+
+def _models(run: Run, sides: Sequence[Run]) -> list[str]:
+    """The models with which a run that names none is compared."""
+    named = [other for other in sides if other.model is not None]
+    own = [other for other in named if other.approach == run.approach]
+    for others in (own, named):
+        for among in ([other for other in others if other.task == run.task], others):
+            models = sorted({str(other.model) for other in among})
+            if models and (run.silent or (others is own and len(models) == 1)):
+                return models
+            if models and others is own:
+                return []
+    return [NO_MODEL] if run.silent else []
 
 
 def difference(metric: Metric, approach: str, pairs: Sequence[Pair]) -> Difference | None:
-    """The mean difference of a figure, each task and model counting once, with percentile bootstrap bounds."""
+    """The mean difference of a figure, each task and model counting once, and how certain it is."""
     cells: list[Cell] = []
     for left, right in pairs:
         before = [v for v in map(metric.value, left) if v is not None]
@@ -204,40 +238,13 @@ def difference(metric: Metric, approach: str, pairs: Sequence[Pair]) -> Differen
             cells.append((before, after))
     if not cells:
         return None
-    before_mean, after_mean = _average(_average(c[0]) for c in cells), _average(_average(c[1]) for c in cells)
-    low, high, over = bootstrap(cells)
-    return Difference(
-        metric.key, approach, len(cells), before_mean, after_mean, after_mean - before_mean, low, high, over
-    )
-
-
-def bootstrap(cells: Sequence[Cell], seed: int = 0) -> tuple[float | None, float | None, str | None]:
-    """Bounds of the mean difference, and what was resampled; deterministic.
-
-    Pairs are drawn with replacement, and within each drawn pair its runs.
-    """
-    number = len(cells)
-    if number < 2 and min(len(cells[0][0]), len(cells[0][1])) < 2:
-        return None, None, None
-    source = random.Random(seed)
-    size = sum(len(left) + len(right) for left, right in cells)
-    rounds = RESAMPLES if size <= 400 else max(200, RESAMPLES * 400 // size)
-    means: list[float] = []
-    for _ in range(rounds):
-        drawn = source.choices(cells, k=number)
-        deltas = (
-            _average(source.choices(right, k=len(right))) - _average(source.choices(left, k=len(left)))
-            for left, right in drawn
-        )
-        means.append(_average(deltas))
-    means.sort()
-    cut = int((1 - CONFIDENCE) / 2 * rounds)
-    return means[cut], means[rounds - 1 - cut], "pairs" if number > 1 else "attempts"
-
-
-def _average(values: Iterable[float]) -> float:
-    known = list(values)
-    return sum(known) / len(known)
+    before_mean, after_mean = average(average(c[0]) for c in cells), average(average(c[1]) for c in cells)
+    delta = settled(after_mean - before_mean, max(abs(before_mean), abs(after_mean)))
+    found = certainty(cells)
+    low, high = (None if bound is None else metric.rounded(bound) for bound in (found.low, found.high))
+    outside = low is None or high is None or low > 0 or high < 0
+    clear = found.p is not None and found.p <= SIGNIFICANT and outside and metric.rounded(delta) != 0
+    return Difference(metric.key, approach, len(cells), before_mean, after_mean, delta, *found, clear)
 
 
 def report_json(comparison: Comparison) -> bytes:
@@ -263,9 +270,12 @@ def report_json(comparison: Comparison) -> bytes:
         "baseline": comparison.baseline,
         "candidates": comparison.candidates,
         "differences": [msgspec.to_builtins(d) for d in comparison.differences],
-        "set_apart": [{"path": path, "reason": reason} for path, reason in comparison.apart],
+        "set_apart": [
+            {"path": path, "reason": reason, "counted": comparison.counted(path)} for path, reason in comparison.apart
+        ],
         "runs": [_plain(run) for run in comparison.runs],
         "warnings": comparison.warnings,
+        "notes": comparison.notes,
     }
     return indented_json(value)
 

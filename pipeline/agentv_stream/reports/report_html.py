@@ -13,7 +13,7 @@ from agentv_stream.reports.report_rows import (
     ABOUT_DIFFERENCES,
     HISTORICAL,
     WORDS,
-    clear,
+    apart_lists,
     difference_rows,
     historical_rows,
     shown,
@@ -51,7 +51,7 @@ MOST_DOTS = 2_000
 
 
 ABOUT_RUNS = "A dot is a run, a bar the mean."
-ABOUT_POINTS = "A dot is a mean difference, the line its interval; the dot is filled where that leaves out 0."
+ABOUT_POINTS = "A dot is a mean difference, the line its interval; the dot is filled where the difference is bold."
 
 
 def esc(text: str, width: int = 300) -> str:
@@ -72,6 +72,7 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
     # leaves out empty columns
     told = [m for m in comparison.metrics if any(m.value(run) is not None for run in comparison.runs)]
     parts.append(f"<p>{about}{f', generated {esc(generated)}' if generated else ''}.</p>")
+    parts += [f"<p><b>Note:</b> {esc(note)}.</p>" for note in comparison.notes]
     parts.append("<h2>Approaches</h2>")
     parts.append(_table(summary_rows(comparison, told), "Approaches"))
     parts.append(f'<h2>Runs</h2><p>{ABOUT_RUNS}</p><div class="plots">')
@@ -85,17 +86,15 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
             if found:
                 parts.append(difference_plot(metric, found, comparison.approaches))
         parts.append("</div>")
-        bold = [(5, 6) if clear(one) else () for one in comparison.differences]
+        bold = [(5, 6) if one.clear else () for one in comparison.differences]
         parts.append(_table(difference_rows(comparison), "Differences", bold))
     parts.append("<h2>Tasks</h2>")
     parts.append(_table(task_rows(comparison, told), "Tasks"))
     old = historical_rows(comparison.runs)
     if len(old) > 1:
         parts += ["<h2>Historical figures</h2>", f"<p>{esc(HISTORICAL, 2000)}</p>", _table(old, "Historical figures")]
-    for title, lines in (
-        ("Set apart", [f"{path}: {reason}" for path, reason in comparison.apart]),
-        ("Warnings", comparison.warnings),
-    ):
+    apart = ((title, [f"{path}: {reason}" for path, reason in found]) for title, found in apart_lists(comparison))
+    for title, lines in (*apart, ("Warnings", comparison.warnings)):
         if lines:
             items = "".join(f"<li>{esc(line, 1000)}</li>" for line in lines)
             parts.append(f"<h2>{title}</h2><ul>{items}</ul>")
@@ -130,7 +129,7 @@ def _cell(cell: str, names: str = "", text: bool = False, bold: bool = False) ->
     classes = " ".join(["text"] * text + ["long"] * long)
     said = "<wbr>".join(map(esc, JOINT.split(visible(cell, 300)))) if long else esc(cell)
     marked = f' class="{classes}"' if classes else ""
-    return f"<{tag}{scope}{marked}>{f'<b>{said}</b>' if bold else said}</{tag}>"
+    return f"<{tag}{scope}{marked}>{f'<b>{said}</b>' if bold and said else said}</{tag}>"
 
 
 def _label(approach: str) -> str:
@@ -191,7 +190,7 @@ def difference_plot(metric: Metric, differences: Sequence[Difference], approache
         if one.low is not None and one.high is not None:
             left, right = _x(one.low, low, high), _x(one.high, low, high)
             marks.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}" stroke="{colour}" stroke-width="3"/>')
-        fill = f'fill="{colour}"' if clear(one) else 'style="fill:Canvas"'
+        fill = f'fill="{colour}"' if one.clear else 'style="fill:Canvas"'
         x = _x(one.mean, low, high)
         marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {fill} stroke="{colour}" stroke-width="2"/>')
     return _figure(metric, marks, height, low, high, signed=True)

@@ -15,8 +15,9 @@ HISTORICAL = (
 )
 ABOUT_DIFFERENCES = (
     "Mean differences over pairs (one task with one model), with 95 % percentile bootstrap intervals. The interval is "
-    "over the pairs; where there is only one, over its attempts, which says nothing about other tasks. One pair with "
-    "one attempt on each side has no interval. Bold: the interval leaves out 0."
+    "over the pairs; where there is only one, over its attempts, which says nothing about other tasks. No interval: "
+    "one attempt on each side, or no variation at all. Bold: the interval leaves out 0, and an exact permutation test "
+    "gives p of at most 5 %. Too few: with so few pairs or attempts no test can, whatever they show."
 )
 
 
@@ -39,13 +40,25 @@ def summary_rows(comparison: Comparison, metrics: Sequence[Metric]) -> list[list
     return rows
 
 
+def apart_lists(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Titles, and the runs below each with the reason; without those that have none."""
+    lists: dict[str, list[tuple[str, str]]] = {
+        "Set apart from every table": [],
+        "Set apart from the differences, with no run to compare with": [],
+    }
+    nowhere, alone = lists.values()
+    for path, reason in comparison.apart:
+        (alone if comparison.counted(path) else nowhere).append((path, reason))
+    return [(title, found) for title, found in lists.items() if found]
+
+
 def difference_rows(comparison: Comparison) -> list[list[str]]:
     """A row for each difference, in the order of `differences`."""
     rows = [["Figure", "Approach", "Pairs", "Baseline", "This approach", "Difference", "95 % interval", "Over"]]
     for one in comparison.differences:
         metric = next(m for m in comparison.metrics if m.key == one.metric)
         figures = [shown(metric, one.baseline), shown(metric, one.candidate), shown(metric, one.mean, True)]
-        rows.append([metric.title, one.approach, str(one.pairs), *figures, interval(metric, one), one.over or ""])
+        rows.append([metric.title, one.approach, str(one.pairs), *figures, interval(metric, one), resampled(one)])
     return rows
 
 
@@ -87,8 +100,8 @@ def shown(metric: Metric, value: float | None, signed: bool = False) -> str:
     sign = "+" if signed else ""
     if metric.percent:
         points = " pp" if signed else " %"
-        return f"{value * 100:{sign}.{metric.digits}f}{points}"
-    return f"{value:{sign},.{metric.digits}f}"
+        return f"{value * 100:{sign}z.{metric.digits}f}{points}"
+    return f"{value:{sign}z,.{metric.digits}f}"
 
 
 def interval(metric: Metric, one: Difference) -> str:
@@ -97,9 +110,9 @@ def interval(metric: Metric, one: Difference) -> str:
     return f"{shown(metric, one.low, True)} … {shown(metric, one.high, True)}"
 
 
-def clear(one: Difference) -> bool:
-    """Whether the interval excludes 0: in these runs the approaches differ."""
-    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
+def resampled(one: Difference) -> str:
+    """What the interval is over, and whether that is enough."""
+    return ", ".join(([one.over] if one.over else []) + ["too few"] * one.too_few)
 
 
 def tools_used(runs: Sequence[Run]) -> str:

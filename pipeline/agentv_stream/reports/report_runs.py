@@ -19,11 +19,15 @@ MOST_BYTES = 256 * 1024 * 1024
 MOST_FIGURE = 1e15
 OURS = ("agentv_stream.result.", "agentv_stream.output.")
 NO_RUN = frozenset(("workspace_error", "bobbin_setup_error"))
+RUNNING = "running"
 
 
 @dataclass
 class Run:
-    """One run, as its result file describes it."""
+    """One run, as its result file describes it. `silent`: it left no stream of events, so it cannot name its model.
+
+    `apart` says why it may be in no difference.
+    """
 
     path: Path
     task: str
@@ -45,6 +49,12 @@ class Run:
     by_tool: dict[str, int] = field(default_factory=dict[str, int])
     historical: dict[str, Any] = field(default_factory=dict[str, Any])
     apart: str | None = None
+    silent: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run began and ended: what did not is set apart from every table."""
+        return self.status not in NO_RUN and self.status != RUNNING
 
     @property
     def error_rate(self) -> float | None:
@@ -54,15 +64,14 @@ class Run:
 
 
 def result_files(sources: Sequence[Path]) -> list[Path]:
-    """The files to read, each once; in folders every .json below except manifests.
+    """The files to read, each once, sorted; in folders every .json below except manifests.
 
     Raises: SourceError for what does not exist, or is neither a file nor a folder.
     """
     files: list[Path] = []
     for source in sources:
         if is_folder(source):
-            found = [p for p in source.rglob("*.json") if is_file(p) and p.name != "manifest.json"]
-            files += sorted(found, key=lambda path: (path.is_symlink(), path))  # beside a link there is no stream
+            files += [p for p in source.rglob("*.json") if is_file(p) and p.name != "manifest.json"]
         elif is_file(source):
             files.append(source)
         elif is_there(source):
@@ -70,7 +79,8 @@ def result_files(sources: Sequence[Path]) -> list[Path]:
         else:
             raise SourceError(f"{source}: no such file or folder")
     once: dict[str, Path] = {}
-    for path in files:
+    # Beside a link there is no stream; of several names of a file the shortest counts.
+    for path in sorted(files, key=lambda path: (path.is_symlink(), len(path.parts), path)):
         once.setdefault(os.path.realpath(path), path)
     return list(once.values())
 
@@ -128,9 +138,10 @@ def _own(path: Path, value: Mapping[str, Any]) -> Run:
         told = [v["verdict"] for v in verdicts if is_object(v) and v.get("verdict") in ("pass", "fail")]
         run.passed = all(v == "pass" for v in told) if told else None
     _summary(run, value.get("tool_use_summary"))
-    if run.tool_calls is None:
+    run.silent = run.tool_calls is None
+    if run.silent:
         run.apart = "it has no tool_use_summary: the agent printed no stream of events"
-    elif run.status == "running":
+    elif run.status == RUNNING:
         run.apart = "it has not ended, or its end was not recorded"
     elif run.model is None:
         run.apart = "its log does not say which model answered"
@@ -185,6 +196,7 @@ def _bobbin(path: Path, value: Mapping[str, Any], streams: bool) -> Run:
     stream = path.with_name(path.name.removesuffix(".json") + ".stream.jsonl")
     if streams and is_file(stream):
         _recount(run, stream)
+    run.silent = run.tool_calls is None
     if run.status in NO_RUN:
         run.apart = f"the agent never ran ({run.status})"
     elif agent.get("timed_out") is True and run.tool_calls is None:

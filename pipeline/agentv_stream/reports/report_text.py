@@ -9,7 +9,7 @@ from agentv_stream.reports.report_rows import (
     ABOUT_DIFFERENCES,
     HISTORICAL,
     WORDS,
-    clear,
+    apart_lists,
     difference_rows,
     historical_rows,
     sizes,
@@ -29,18 +29,18 @@ def markdown(comparison: Comparison, generated: str | None = None) -> str:
     if generated is not None:
         parts += [f"Generated {generated}.", ""]
     parts += [f"{sizes(comparison)}.", ""]
+    parts += [text for note in comparison.notes for text in (f"**Note:** {escape(note)}.", "")]
     parts += ["## Approaches", "", *table(summary_rows(comparison, comparison.metrics)), ""]
     if comparison.differences:
         parts += [f"## Differences from {escape(comparison.baseline or '')}", "", ABOUT_DIFFERENCES, ""]
-        bold = [(6,) if clear(one) else () for one in comparison.differences]
+        bold = [(5, 6) if one.clear else () for one in comparison.differences]
         parts += [*table(difference_rows(comparison), bold), ""]
     parts += ["## Tasks", "", *table(task_rows(comparison, comparison.metrics)), ""]
     historical = historical_rows(comparison.runs)
     if len(historical) > 1:
         parts += ["## Historical figures", "", HISTORICAL, "", *table(historical), ""]
-    if comparison.apart:
-        parts += ["## Set apart", "", "Not compared with other runs:", ""]
-        parts += [f"- {escape(path)}: {escape(reason)}" for path, reason in comparison.apart] + [""]
+    for title, lines in apart_lists(comparison):
+        parts += [f"## {title}", ""] + [f"- {escape(path)}: {escape(reason)}" for path, reason in lines] + [""]
     if comparison.warnings:
         parts += ["## Warnings", ""] + [f"- {escape(text)}" for text in comparison.warnings] + [""]
     return "\n".join(parts)
@@ -61,7 +61,7 @@ def table(rows: Sequence[Sequence[str]], marked: Sequence[Sequence[int]] = ()) -
     line = "|" + "|".join(["---", *("---" if title in WORDS else "---:" for title in head[1:])]) + "|"
     out = [_row(map(escape, head)), line]
     for row, bold in zip(body, marked or [()] * len(body), strict=True):
-        out.append(_row(f"**{escape(cell)}**" if i in bold else escape(cell) for i, cell in enumerate(row)))
+        out.append(_row(f"**{escape(cell)}**" if i in bold and cell else escape(cell) for i, cell in enumerate(row)))
     return out
 
 

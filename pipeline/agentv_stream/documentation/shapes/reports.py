@@ -8,10 +8,11 @@ from agentv_stream.reports.report import Difference
 
 
 class Apart(Struct):
-    """A run that was not compared, and why."""
+    """A run that is in no difference, and why. `counted`: whether it counts under Approaches and Tasks."""
 
     path: str
     reason: str
+    counted: bool
 
 
 class ReportRun(Struct):
@@ -37,6 +38,7 @@ class ReportRun(Struct):
     by_tool: dict[str, int]
     historical: dict[str, Any]
     apart: str | None
+    silent: bool
 
 
 class ReportFile(Struct):
@@ -53,3 +55,4 @@ class ReportFile(Struct):
     set_apart: list[Apart]
     runs: list[ReportRun]
     warnings: list[str]
+    notes: list[str]
