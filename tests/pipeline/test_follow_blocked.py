@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stages.model.batch import Batch
 from agentv_stream.following.follow import Follower
+from agentv_stream.following.followed import Followed
+from agentv_stream.following.metrics_server import metrics_text
+from agentv_stream.following.running import Running
 from support.following import Desk, catch_up, split
 from support.growing_logs import claude_records
 
@@ -169,3 +173,33 @@ def test_a_session_that_is_begun_anew_after_a_failure_is_told_once(
     clock.rounds(follower, 10)
     assert desk.said == ["caught up", "blocked, nothing is committed", "a session begins", "recovered"]
     follower.close()
+
+
+def test_a_bug_that_a_session_shows_stops_no_other_session(tmp_path: Path) -> None:
+    """It is set aside, reported once, counted, and read again after a restart."""
+    other = "99999999-2222-3333-4444-555555555555"
+    clock = Seconds()
+    desk = Desk(tmp_path, clock)
+    follower = desk.follower(settle_seconds=1.0)
+
+    def observe(session: Followed, batch: Batch) -> None:
+        if session.native_id == SESSION:
+            raise ZeroDivisionError("a bug")
+
+    follower.observers.append(observe)
+    for name in (SESSION, other):
+        records = claude_records(name, 8)
+        (desk.logs / f"{name}.jsonl").write_bytes(b"".join(one + b"\n" for one in records))
+    clock.rounds(follower, 20)
+    os.utime(desk.logs / f"{SESSION}.jsonl")  # it is not read again because it seems changed
+    clock.now += 1_000
+    clock.rounds(follower, 20)
+    assert desk.said.count("failed, set aside until a restart; this is a bug") == 1
+    assert [trouble.text for trouble in follower.troubles.values()] == ["ZeroDivisionError: a bug"]
+    assert "agentv_stream_failures_total 1\n" in metrics_text(follower, Running())
+    follower.finish(True)
+    follower.end_partials()
+    whole = len(desk.transcripts()[other])
+    follower.close()
+    assert not desk.catch_up().troubles
+    assert {name: len(rows) for name, rows in desk.transcripts().items()} == {other: whole, SESSION: whole}

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from agentv_stages.providers import get_provider
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found, logical_name
-from agentv_stream.errors import AgentvStreamError
 from agentv_stream.following.ends import Ends
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
@@ -210,7 +209,7 @@ class Finding:
                 self._entries[one.path] = Entry(None, session.number)
                 self._due.add(session.number)
                 added = True
-        except (OSError, AgentvStreamError) as error:
+        except Exception as error:
             self._register.trouble(session.number, error)
         return added
 

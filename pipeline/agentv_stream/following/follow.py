@@ -2,14 +2,14 @@
 
 Synchronous, one `round` after the other; the caller decides when (tail.py). Only active sessions are in memory (`hot`);
 of the others only a path with its last signature, and a row in the cursors. A failing session never stops the others:
-it is dropped from memory and read again from its last commit when the cause may be gone.
+it is dropped from memory and read again from its last commit when the cause may be gone. One that shows a bug is read
+again after a restart.
 """
 
 import time
 from collections.abc import Callable, Iterable
 
 from agentv_stages.model.batch import Batch
-from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding
 from agentv_stream.following.follow_plan import Plan, Say
@@ -147,7 +147,9 @@ class Follower:
         for session in list(self.hot.values()):
             try:
                 session.end_partials()
-            except (OSError, AgentvStreamError) as error:
+            except BrokenPipeError:
+                raise
+            except Exception as error:
                 self._register.trouble(session.number, error)
 
     def look_around(self, seconds: float) -> bool:
@@ -173,6 +175,8 @@ class Follower:
         try:
             grown = self._read(session)
             self._register.read_again(session)
+            if grown and self._finding.decided(session):
+                return
         except BrokenPipeError:
             raise
         except ShortOutput as error:
@@ -180,15 +184,13 @@ class Follower:
             try:
                 session.begin_again()
                 self._register.due.add(number)
-            except (SinkError, OSError) as again:
+            except Exception as again:
                 self._register.trouble(number, again)
             return
-        except (OSError, AgentvStreamError) as error:
+        except Exception as error:
             self._register.trouble(number, error)
             return
         if grown:
-            if self._finding.decided(session):
-                return
             self._register.native(session)
             times = self._register.times[number]
             now = self.clock()

@@ -76,6 +76,7 @@ class Counts:
     bytes: int = 0
     commits: int = 0
     commit_seconds: float = 0.0
+    failures: int = 0
     faults: dict[str, int] = field(default_factory=dict[str, int])
     calls: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
     changes: dict[str, int] = field(default_factory=dict[str, int])

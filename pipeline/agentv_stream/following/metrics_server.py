@@ -172,6 +172,7 @@ def metrics_text(follower: Follower, running: Running) -> str:
     )
     add("commits_total", "counter", "Times that cursors were written to disk.", ({}, counts.commits))
     add("commit_seconds_total", "counter", "Time spent writing cursors.", ({}, counts.commit_seconds))
+    add("failures_total", "counter", "Sessions set aside because of a bug.", ({}, counts.failures))
     add("rounds_total", "counter", "Scans of the files.", ({}, counts.rounds))
     add("lag_bytes", "gauge", "Bytes in the files that have not been read yet.", ({}, lag_bytes))
     add("lag_seconds", "gauge", "Age of the oldest byte that has not been read.", ({}, lag_seconds))

@@ -64,7 +64,13 @@ class Newcomers:
     def header(self, found: Found) -> Header | None:
         """The header of a new file, read once a scan; None if it has none. Raises: OSError."""
         if found.path not in self._headers:
-            self._headers[found.path] = read_header(found.path, found.root.provider)
+            try:
+                self._headers[found.path] = read_header(found.path, found.root.provider)
+            except OSError:
+                raise
+            except Exception as error:  # its session shows what it is, or fails alone
+                self._headers[found.path] = None
+                self._register.failed(found.path, error)
         return self._headers[found.path]
 
     def head_grew(self, found: Found) -> None:

@@ -3,15 +3,18 @@
 Only active sessions are in memory (`hot`); of the others only a path with its last signature, and a row in the cursors.
 """
 
+import math
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from traceback import extract_tb
 from typing import Literal
 
 import msgspec
 
 from agentv_stream.discovery.places import Found
-from agentv_stream.errors import SinkError
+from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.folder_lock import FolderInUse
@@ -28,6 +31,7 @@ from agentv_stream.following.stored import Stores, is_stored
 class Trouble:
     """Why a session cannot continue, when it is retried (seconds of the follower's clock), after what wait.
 
+    A session that agentv-stream failed on by a bug is set aside: it is retried only after a restart (`math.inf`).
     `at_rest`: it could be read, but not put to rest. Reading it again then solves nothing yet (`on_trial`).
     """
 
@@ -121,6 +125,9 @@ class Register:
             self._forget(session)
             self.due.add(self.open(session.main).number)
             return None
+        except Exception as error:
+            self.trouble(number, error)
+            return None
         self.hot[number] = session
         return session
 
@@ -158,13 +165,20 @@ class Register:
         self.due.add(session.number)  # so that it is examined again
 
     def trouble(self, number: int, error: Exception, at_rest: bool = False) -> None:
-        """Handles a session that cannot continue: drops it from memory, to retry from its last commit after a while."""
+        """Handles a session that cannot continue: drops it from memory, to retry from its last commit after a while.
+
+        An `error` that is a bug sets it aside, so that the other sessions go on.
+        """
         before = self.troubles.get(number)
         wait = min(30.0, 2 * before.wait) if before is not None else 0.5
         text = _told(error)
-        if before is None or before.text != text:
-            session = self.hot.get(number)
-            self.say("blocked, nothing is committed", path=session.main if session else number, error=text)
+        session = self.hot.get(number)
+        path = session.main if session else number
+        if not isinstance(error, (OSError, AgentvStreamError)):
+            wait = math.inf
+            self.failed(path, error)
+        elif before is None or before.text != text:
+            self.say("blocked, nothing is committed", path=path, error=text)
         self.troubles[number] = Trouble(text, self.clock() + wait, wait, at_rest)
         session = self.hot.pop(number, None)
         if session is None:
@@ -179,6 +193,13 @@ class Register:
             trouble = self.troubles.pop(number)
             again = self._open_again(session)
             self.troubles[again.number] = trouble
+
+    def failed(self, path: str | int, error: Exception) -> None:
+        """Reports and counts a bug that a session, or a file that may be one, has shown."""
+        self.counts.failures += 1
+        calls = [f"{Path(call.filename).name}:{call.lineno}" for call in extract_tb(error.__traceback__)[-3:]]
+        text = f"{type(error).__name__}: {error}"
+        self.say("failed, set aside until a restart; this is a bug", path=path, error=text, at=" > ".join(calls))
 
     def read_again(self, session: Followed) -> None:
         """A session in trouble could be read: it has recovered, or still has to be put to rest."""
@@ -295,6 +316,8 @@ class Register:
 
 def _told(error: Exception) -> str:
     """An error as text for people; errors of the system come from reading a log."""
+    if not isinstance(error, (OSError, AgentvStreamError)):
+        return f"{type(error).__name__}: {error}"
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return f"cannot read {error.filename}: {error.strerror}" if error.filename is not None else error.strerror

@@ -5,7 +5,6 @@ How often a session is settled and committed depends on what that costs.
 
 from collections.abc import Callable
 
-from agentv_stream.errors import AgentvStreamError
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
@@ -82,7 +81,7 @@ class Resting:
                 session.merged.release(at_end=True)
         except BrokenPipeError:
             raise
-        except (OSError, AgentvStreamError) as error:
+        except Exception as error:
             self._register.trouble(session.number, error, at_rest=True)
             return
         self._register.recovered(session)
@@ -110,11 +109,18 @@ class Resting:
         if not due:
             return
         done: list[Followed] = []
+        broken: list[tuple[Followed, Exception]] = []
         try:
             with self._store.database.transaction():
                 for session in due:
                     at = self._clock()
-                    save(session, self._store)
+                    try:
+                        save(session, self._store)
+                    except CursorError:
+                        raise
+                    except Exception as error:
+                        broken.append((session, error))
+                        continue
                     done.append(session)
                     self._times[session.number].commit_at = at + max(0.25, (self._clock() - at) * SHARE)
         except CursorError as error:
@@ -127,6 +133,8 @@ class Resting:
         if self.store_trouble is not None:
             self._say("cursors can be written again")
             self.store_trouble = None
+        for session, bug in broken:
+            self._register.trouble(session.number, bug)
         for session in done:
             saved(session)
             if session.outputs is not None and session.outputs.state is not None:

@@ -21,8 +21,19 @@ from agentv_stages.chain.objects import objects
 from agentv_stages.chain.pruning import prune
 from agentv_stages.chain.torn_document import whole_part
 from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
+    EMPTY_OBJECT,
+    PAYLOADS,
+    AssistantText,
+    Event,
+    Reasoning,
+    SessionEnd,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
 from agentv_stages.model.fault import Fault, Reason
-from agentv_stages.model.payload import number, read_json, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, MAX_DEPTH, number, read_json, to_raw, too_deep
 from agentv_stages.model.provider import DecodeContext, Dialect, RecordDecoder
 from agentv_stages.model.stage import Flushed
 
@@ -33,6 +44,16 @@ _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
 _MOST_TORN = 16  # breaks in one line after which another record is looked for
 _LONGEST_STUMBLE = 10  # characters from where a parser reports the error to the record after a torn literal or escape
+_PAYLOADS: dict[type[Event], tuple[str, Raw | None]] = {
+    UserText: ("body", EMPTY_STRING),
+    AssistantText: ("text_json", EMPTY_STRING),
+    Reasoning: ("text_json", EMPTY_STRING),
+    ToolCall: ("input_json", EMPTY_OBJECT),
+    ToolResult: ("output_json", None),
+    SessionEnd: ("result_json", None),
+}
+"""Events whose payload may be a list or an object -> its field, and the value that says nothing."""
+_QUOTE = ord('"')
 _array = msgspec.json.Decoder(list[Raw])
 _read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
 
@@ -76,11 +97,12 @@ class Decode:
             for record in rest:
                 try:
                     decode(record, batch)
-                except REFUSED:
-                    self._repair(record, batch)
+                except REFUSED as error:
+                    self._repair(record, batch, error)
                     if self._ahead:
                         break
         self._moved_on(batch, list(rest))
+        _cap_depth(batch)
         if batch.strangers:
             if self.sure_dialect is not None:
                 self._look_at_strangers(batch, self.sure_dialect)
@@ -97,14 +119,18 @@ class Decode:
             one, faults = _one_line(records[i]) if batch.document else records[i], len(batch.faults)
             try:
                 decode(one, batch)
-            except REFUSED:
-                self._repair(one, batch)
+            except REFUSED as error:
+                self._repair(one, batch, error)
             _as_read(batch, faults, one, records[i])
 
     def flush(self) -> tuple[Batch, ...]:
         self._flushed.once()
         batch = Batch(self.context.file)
-        self.decoder.flush(batch)
+        try:
+            self.decoder.flush(batch)
+        except REFUSED as error:  # what the decoder held cannot be decoded; each of its records could
+            batch.faults.append(Fault("schema", batch.file, 0, 0, 0, f"held to the end: {error}", b""))
+        _cap_depth(batch)
         return (batch,) if batch.events or batch.faults or batch.ignored else ()
 
     def snapshot(self) -> DecodeState:
@@ -131,8 +157,11 @@ class Decode:
         after.load(self.save())
         return after
 
-    def _repair(self, record: Record, batch: Batch) -> None:
+    def _repair(self, record: Record, batch: Batch, refusal: Exception) -> None:
         _take_back(record, batch)
+        if isinstance(refusal, RecursionError):  # in another form it is as deep, and the decoder may now know its id
+            batch.fault("too-deep", record, str(refusal))
+            return
         data = record.data
         if data.lstrip()[:1] == b"[" and self._explode(record, batch):
             return
@@ -204,8 +233,8 @@ class Decode:
                 continue
             try:
                 self.decoder.decode(one, batch)
-            except REFUSED:
-                self._repair(one, batch)
+            except REFUSED as error:
+                self._repair(one, batch, error)
         return True
 
     def _open_array(self, elements: int, batch: Batch) -> None:
@@ -285,6 +314,25 @@ class Decode:
         except REFUSED:
             return True  # records that do not fit completely would be repaired when read
         return not batch.unknown
+
+
+def _cap_depth(batch: Batch) -> None:
+    """Empties the payloads that are nested too deeply: each is a fault, and the rest of its record is used."""
+    for i, event in enumerate(batch.events):
+        capped = _PAYLOADS.get(type(event))
+        if capped is None:
+            continue
+        name, empty = capped
+        payload = getattr(event, name)
+        if payload is None or len(payload) <= MAX_DEPTH or memoryview(payload)[0] == _QUOTE:
+            continue
+        data = bytes(payload)
+        if too_deep(data):
+            source = event.source
+            record = next((r for r in batch.records if r.offset == source.offset), None)
+            record = record or Record(data, source.offset, source.row)
+            batch.fault("too-deep", record, f"the {PAYLOADS[name]} is nested deeper than {MAX_DEPTH} levels")
+            batch.events[i] = replace(event, **{name: empty})
 
 
 def _take_back(record: Record, batch: Batch) -> None:

@@ -35,6 +35,8 @@ def read_pruned(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> tuple[T
     """Decodes an element of a document without the members that do not fit; also returns what was wrong with it.
 
     The first is None where the element is not an object, or where too many members do not fit.
+
+    Raises: RecursionError where it is nested too deeply.
     """
     try:
         return decode(raw), None
@@ -42,7 +44,7 @@ def read_pruned(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> tuple[T
         problem = str(error)
     try:
         value = decode_json(raw)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None, problem
     if isinstance(value, dict):
         for _ in range(MOST):
@@ -73,7 +75,11 @@ def read_each(
     """The elements of a document's list `name`, each with its index; one that does not fit fully is a fault."""
     found: list[tuple[int, T]] = []
     for place, raw in enumerate(raws):
-        value, problem = read_pruned(raw, decode)
+        try:
+            value, problem = read_pruned(raw, decode)
+        except RecursionError as error:
+            batch.fault("too-deep", record, f"{name}[{place}]: {error}")
+            continue
         if problem is not None:
             batch.fault("schema", record, f"{name}[{place}]: {problem}")
         if value is not None:

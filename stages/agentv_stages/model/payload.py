@@ -5,7 +5,8 @@ agents write and strict parsers refuse, pass through unchanged; decoding turns t
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -21,6 +22,35 @@ EMPTY_STRING = Raw(b'""')
 NULL = Raw(b"null")
 ABSENT = Raw(b"")
 """The value of a wire Struct's field for an absent member."""
+MAX_DEPTH = 400
+"""Lists and objects within each other in one payload. Python's parsers stop at its recursion limit: 1,000 minus the
+calls on the stack in Python 3.11, about 10,000 later. What is under this cap can be decoded anywhere."""
+
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_STEPS = [0] * 256
+_STEPS[ord("[")], _STEPS[ord("]")] = 1, -1
+_STRETCH = 64  # brackets that are counted together, as long as they cannot reach the cap
+
+
+class TooDeep(RecursionError):
+    """A JSON value is nested deeper than `MAX_DEPTH`. What the parsers themselves raise for it is its base."""
+
+
+def too_deep(data: bytes) -> bool:
+    """Whether a JSON value is nested deeper than `MAX_DEPTH`; without recursion."""
+    if len(data) <= 2 * MAX_DEPTH or data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+        return False
+    outside = b"".join(data.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    brackets = outside.translate(_BRACKETS, _NO_BRACKETS)
+    depth = 0
+    for start in range(0, len(brackets), _STRETCH):
+        part = brackets[start : start + _STRETCH]
+        opened = part.count(b"[")
+        if depth + opened > MAX_DEPTH and max(accumulate(map(_STEPS.__getitem__, part), initial=depth)) > MAX_DEPTH:
+            return True
+        depth += 2 * opened - len(part)
+    return False
 
 
 def given(raw: Raw) -> bool:
@@ -38,7 +68,7 @@ def told_json(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_told(msgspec.to_builtins(value)))
+        return msgspec.json.encode(_with_texts(msgspec.to_builtins(value), told_path))
 
 
 def indented_json(value: Any) -> bytes:
@@ -46,14 +76,22 @@ def indented_json(value: Any) -> bytes:
     return msgspec.json.format(told_json(value), indent=2) + b"\n"
 
 
-def _told(value: Any) -> Any:
-    if isinstance(value, str):
-        return told_path(value)
-    if isinstance(value, (list, tuple)):
-        return [_told(v) for v in value]  # pyright: ignore[reportUnknownVariableType] - any JSON
-    if isinstance(value, dict):
-        return {told_path(str(k)): _told(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - any JSON
-    return value
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A copy of a plain value with every text in it changed, keys included; without recursion."""
+    top: list[Any] = [value]
+    todo: list[Any] = [top]
+    while todo:
+        holder = todo.pop()
+        for key, member in list(enumerate(holder) if isinstance(holder, list) else holder.items()):  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - any JSON
+            if isinstance(member, str):
+                holder[key] = change(member)
+            elif isinstance(member, (list, tuple)):
+                holder[key] = list(member)  # pyright: ignore[reportUnknownArgumentType] - any JSON
+                todo.append(holder[key])
+            elif isinstance(member, dict):
+                holder[key] = {change(str(k)): v for k, v in member.items()}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - any JSON
+                todo.append(holder[key])
+    return top[0]
 
 
 def replace_surrogates(text: str) -> str:
@@ -62,13 +100,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return replace_surrogates(value)
-    if isinstance(value, list):
-        return [_clean(v) for v in value]  # pyright: ignore[reportUnknownVariableType] - json.loads
-    if isinstance(value, dict):
-        return {replace_surrogates(str(k)): _clean(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - json.loads
-    return value
+    return _with_texts(value, replace_surrogates)
 
 
 def number(digits: str) -> int | float:
@@ -92,8 +124,10 @@ def read_json(text: str) -> Any:
 def decode_json(raw: Raw | bytes) -> Any:
     """Decodes one JSON value; what msgspec refuses (lone surrogates, 1e400, NaN) the standard library reads.
 
-    Raises: ValueError when the bytes are no JSON at all.
+    Raises: ValueError when the bytes are no JSON at all, TooDeep.
     """
+    if too_deep(bytes(raw)):
+        raise TooDeep(f"nested deeper than {MAX_DEPTH} levels")
     try:
         return _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -123,15 +157,18 @@ def text_of(raw: Raw | bytes | None) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """As `text_of`, for a decoded value."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "".join(plain_text(v) for v in value)  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-    if isinstance(value, dict):
-        text: Any = value.get("text")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-        return text if isinstance(text, str) else ""
-    return ""
+    """As `text_of`, for a decoded value; without recursion."""
+    texts: list[str] = []
+    todo: list[Any] = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            part = part.get("text")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+        elif isinstance(part, list):
+            todo += reversed(part)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+        if isinstance(part, str):
+            texts.append(part)
+    return "".join(texts)
 
 
 def text_json(raw: Raw) -> Raw:
