@@ -44,6 +44,19 @@ def test_the_result_line_is_given_as_it_stands() -> None:
     assert result == RESULT
 
 
+@pytest.mark.parametrize("fields", [{}, {"tools": ["Edit"]}, {"tools": ["Edit"], "model": "m", "cwd": "/w"}])
+def test_an_init_with_few_fields_changes_nothing(fields: dict[str, Any]) -> None:
+    init = json.dumps({"type": "system", "subtype": "init", **fields})
+    result, summary = parse(init, message(use("Edit")), json.dumps(RESULT))
+    assert (result, summary["by_tool"]) == (RESULT, {"Edit": 1})
+
+
+def test_what_could_be_anybodys_is_claudes() -> None:
+    end = {"type": "result", "subtype": "success", "result": "x", "is_error": False}
+    result, summary = parse('{"type":"tool_call","toolId":"x"}', message(use("Edit")), json.dumps(end))
+    assert (result, summary["by_tool"]) == (end, {"Edit": 1})
+
+
 def test_tools_are_counted_and_in_order() -> None:
     first, second = message(use("Read"), use("Edit")), message(use("Read"), use("Bash", command="ls"))
     result, summary = parse(first, second, json.dumps(RESULT))

@@ -157,8 +157,55 @@ def test_an_agent_that_prints_no_stream_is_told_how_it_prints_one(tmp_path: Path
 
 def test_a_stream_of_another_agent_than_the_named_one_is_told(tmp_path: Path) -> None:
     command = agent(tmp_path, "say(DATA)", stream(READ_EDIT))
-    _, _, err = run(tmp_path, "--provider", "pi", "--", *command)
-    assert "the agent's stream looks like claude-stream; tried only pi-stream, pi-session, " in err
+    code, _, err = run(tmp_path, "--provider", "pi", "--", *command)
+    told = "the agent's stream was not understood: looks like claude-stream; tried only pi-stream, pi-session, "
+    assert (code, told in err) == (4, True)
+
+
+FEW = b'{"type":"system","subtype":"init","tools":["Bash"],"model":"m"}\n'
+DROID = b'{"type":"message","role":"user","id":"m1","text":"Go.","timestamp":1,"session_id":"s1"}\n'
+SAID = b'{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"Hm."}]}}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "told"),
+    [
+        (FEW + SAID, 3, None),  # without its end record
+        (FEW + DROID + SAID, 3, None),  # Droid's look, but the target says whose it is
+        (b'{"a":1}\n{"a":2}\n', 4, "the agent's stream was not understood: not a log of a known agent"),
+        (b"fine\n", 4, "the agent's stream was not understood: not a log of a known agent"),
+    ],
+)
+def test_the_stream_of_a_target_is_that_of_its_agent(tmp_path: Path, data: bytes, code: int, told: str | None) -> None:
+    (tmp_path / "claude").write_text(f"#!{sys.executable}\nimport sys\nsys.stdout.buffer.write({data!r})\n")
+    (tmp_path / "claude").chmod(0o755)
+    targets = "targets:\n  - name: mine\n    provider: claude-cli\n    executable: ./claude\n"
+    (tmp_path / "targets.yaml").write_text(targets)
+    done, _, err = run(tmp_path, "--target", "mine", "--targets", "targets.yaml", "--prompt", "Go.", "--out", "r")
+    value = json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())
+    assert (done, value["session"]["provider"]) == (code, "unknown" if told else "claude"), err
+    assert told is None or told in err
+
+
+@pytest.mark.parametrize(
+    ("data", "code"), [(FEW + DROID, 4), (b'{"a":1}\n{"a":2}\n', 4), (b'{"a":1}\n', 0), (b"fine\nor not\n", 0)]
+)
+def test_a_stream_that_nobody_can_read_is_no_success(tmp_path: Path, data: bytes, code: int) -> None:
+    done, _, err = run(tmp_path, "--out", "r", "--", *agent(tmp_path, "say(DATA)", data))
+    assert (done, "was not understood" in err) == (code, code == 4)
+
+
+@pytest.mark.parametrize("provider", [(), ("--provider", "claude")])
+def test_fail_fast_ends_an_agent_whose_stream_is_not_decided_yet(tmp_path: Path, provider: tuple[str, ...]) -> None:
+    """Two records, then silence: the verdict came when the agent ended."""
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "rm -rf /"}}
+    said = {"type": "assistant", "message": {"role": "assistant", "content": [use]}}
+    (tmp_path / "s.yaml").write_text("assertions:\n  - type: forbid\n    tools: [Bash]\n")
+    command = agent(tmp_path, "say(DATA)\nhang()", FEW + json.dumps(said).encode() + b"\n")
+    options = ("--check", "s.yaml", "--fail-fast=close", "--out", "r", *provider)
+    run(tmp_path, *options, "--", *command)
+    value = json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())
+    assert (value["run"]["stopped"], value["session"]["provider"]) == ("fail-fast", "claude")
 
 
 def test_a_link_at_the_name_of_an_attempt_is_not_followed(tmp_path: Path) -> None:

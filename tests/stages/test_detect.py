@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentv_stages.chain.lines import LineReader
@@ -14,9 +14,19 @@ from agentv_stages.chain.objects import objects
 from agentv_stages.model.batch import Batch, Chunk, Record
 from agentv_stages.model.fault import Fault
 from agentv_stages.providers import all_providers, get_provider
-from agentv_stages.session.detect import MOST_GIANT, MOST_RECORDS, Detector, NoRecords, UnknownFormat, describe, rank
+from agentv_stages.session.detect import (
+    MOST_GIANT,
+    MOST_RECORDS,
+    Detector,
+    NoRecords,
+    UnknownFormat,
+    describe,
+    rank,
+    understood,
+)
 from support.conformance import detected
 from support.decoding import FIXTURES, corpus, read, records
+from support.scenarios.dialects import WRITERS
 
 CLAUDE = (FIXTURES / "claude" / "stream.jsonl").read_bytes()
 EXPECTED = {
@@ -170,6 +180,88 @@ def test_the_search_can_be_limited_to_one_provider() -> None:
     with pytest.raises(UnknownFormat, match=r"looks like claude-stream; tried only codex-exec, ") as refused:
         detector.finish()
     assert all(name.startswith("codex") for name in refused.value.tried)
+
+
+USE: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "a.py"}}
+SAID: dict[str, Any] = {
+    "type": "assistant",
+    "message": {"role": "assistant", "content": [{"type": "text", "text": "Hm."}, USE]},
+}
+ENDED: dict[str, Any] = {"type": "result", "subtype": "success", "total_cost_usd": 0.085, "num_turns": 3, "usage": {}}
+DROID: dict[str, Any] = {
+    "type": "message",
+    "role": "user",
+    "id": "m1",
+    "text": "Go.",
+    "timestamp": 1,
+    "session_id": "s1",
+}
+FEW_FIELDS: list[dict[str, Any]] = [
+    {"tools": ["Bash", "Read"]},
+    {"tools": ["Bash"], "model": "claude-x"},
+    {"tools": ["Bash"], "model": "claude-x", "cwd": "/w", "session_id": "s1"},
+    {"model": "claude-x", "session_id": "s1"},
+    {"session_id": "s1"},
+    {},
+]
+
+
+def written(*lines: dict[str, Any]) -> bytes:
+    return b"\n".join(map(msgspec.json.encode, lines)) + b"\n"
+
+
+@pytest.mark.parametrize("fields", FEW_FIELDS, ids=lambda fields: "-".join(fields) or "none")
+@pytest.mark.parametrize("rest", [[], [SAID], [ENDED], [SAID, ENDED], [{**SAID, "uuid": "u1"}, ENDED]])
+def test_a_claude_stream_with_few_fields_is_claudes(fields: dict[str, Any], rest: list[dict[str, Any]]) -> None:
+    """Wrappers, dumps of an SDK and streams made by hand look like that."""
+    init = {"type": "system", "subtype": "init", **fields}
+    assert one_by_one(written(init, *rest)) == {"claude-stream"}
+
+
+@pytest.mark.parametrize("fields", FEW_FIELDS, ids=lambda fields: "-".join(fields) or "none")
+def test_a_droid_stream_is_known_by_what_follows_the_same_init(fields: dict[str, Any]) -> None:
+    with pytest.raises(UnknownFormat, match="a Droid stream; not supported"):
+        detected(written({"type": "system", "subtype": "init", **fields}, DROID))
+
+
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(choice=st.data())
+@pytest.mark.parametrize("name", [name for name, writer in WRITERS.items() if writer.lines and not writer.name])
+def test_a_named_provider_is_never_overruled(name: str, choice: st.DataObject) -> None:
+    """A log whose beginning is missing, so that it may look like any other, is read as the caller says."""
+    writer = WRITERS[name]
+    provider = next(one for one in all_providers() if any(d.name == writer.dialect for d in one.dialects))
+    lines = writer.write(choice.draw(writer.sessions)).data.splitlines(keepends=True)
+    rest = lines[choice.draw(st.integers(0, max(len(lines) - 1, 0))) :]
+    detector, reader = Detector(provider), LineReader()
+    for batch in (*reader.push(Chunk(b"".join(rest))), *reader.flush()):
+        detector.push(batch)
+    try:
+        assert detector.finish()[0].name == provider.name
+    except UnknownFormat as refused:
+        values = [value for record in records(b"".join(rest)) for value in objects(record)][:MOST_RECORDS]
+        assert refused.looks is not None or not any(understood(d, values).records for d in provider.dialects)
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_silent_live_input_is_decided_as_the_whole_one(name: str) -> None:
+    data = (FIXTURES / name).read_bytes()
+    detector = Detector()
+    for record in records(data):
+        if detector.push(Batch("log", records=[record])) or detector.settle():
+            break
+    assert detector.finish()[1].name == EXPECTED[name]
+
+
+def test_silence_decides_nothing_before_something_was_said() -> None:
+    detector = Detector()
+    detector.push(Batch("log", records=records(written(PI_HEADER))))
+    assert not detector.settle()
+    detector = Detector()
+    detector.push(Batch("log", records=records(written({"type": "system", "subtype": "init"}))))
+    assert not detector.settle()
+    detector.push(Batch("log", records=records(written(SAID))))
+    assert detector.settle()
 
 
 @pytest.mark.parametrize("data", [b"hello\nworld\n", b'{"a":1}\n', b"[]\n", b"<html>\n", b"\x00\x01\xff\n", b"1\n2\n"])

@@ -24,14 +24,6 @@ AMP_INIT: dict[str, Any] = {
     "mcp_servers": [],
 }
 DROID: dict[str, Any] = {"type": "session_start", "id": "u", "title": "t", "owner": "o", "version": 2, "cwd": "/w"}
-DROID_INIT: dict[str, Any] = {
-    "type": "system",
-    "subtype": "init",
-    "cwd": "/w",
-    "session_id": "s",
-    "tools": ["Read"],
-    "model": "m",
-}
 DROID_CALL: dict[str, Any] = {"type": "tool_call", "id": "c", "messageId": "m", "toolId": "LS", "parameters": {}}
 DROID_RPC: dict[str, Any] = {"jsonrpc": "2.0", "factoryApiVersion": "1.0.0", "type": "notification", "params": {}}
 GOOSE: dict[str, Any] = {
@@ -53,7 +45,6 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
         (AMP, "an Amp thread"),
         (AMP_INIT, "an Amp stream"),
         (DROID, "a Droid session"),
-        (DROID_INIT, "a Droid stream"),
         (DROID_CALL, "a Droid stream"),
         (DROID_RPC, "a Droid JSON-RPC stream"),
         (GOOSE, "a Goose stream"),

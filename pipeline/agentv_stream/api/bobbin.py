@@ -28,7 +28,7 @@ def parse_stream_json(
         data = bytes(memoryview(data))
     try:
         with without_collector():
-            reader = SessionReader([data], "<output>")
+            reader = _reader(data)
             end: SessionEnd | None = None
             for batch in reader.batches(companions=False):
                 end = next((e for e in reversed(batch.events) if isinstance(e, SessionEnd)), end)
@@ -38,6 +38,14 @@ def parse_stream_json(
     if end is None or end.result_json is None:
         return None, summary
     return _object(bytes(end.result_json)), summary
+
+
+def _reader(data: bytes) -> SessionReader:
+    """Of an output in which nothing shows whose it is, Claude's, whose function this was."""
+    try:
+        return SessionReader([data], "<output>")
+    except NotALog:
+        return SessionReader([data], "<output>", "claude")
 
 
 def _single(data: bytes) -> dict[str, Any] | None:

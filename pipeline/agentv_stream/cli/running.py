@@ -143,6 +143,8 @@ def _settings(
         settings = replace(settings, stream_log=target.stream_log)
     if target.log_dir is not None:
         settings = replace(settings, out=target.log_dir)
+    if settings.provider is None and target.provider:
+        settings = replace(settings, provider=target.provider)
     return settings, target
 
 
@@ -239,8 +241,8 @@ def _stored(report: RunReport) -> str | None:
 def _no_stream(report: RunReport, failure: Exception) -> str:
     """What the agent printed instead of a stream, and how it prints one, if that is known."""
     cause = failure.__cause__
-    if isinstance(cause, UnknownFormat) and cause.looks is not None:  # --provider names another agent
-        return f"the agent's stream {cause}"
+    if isinstance(cause, UnknownFormat) and (cause.looks is not None or report.not_understood):
+        return f"the agent's stream was not understood: {cause}"
     program = Path(report.value["run"]["command"][0]).name
     line = stream_command(program)
     return "the agent printed no stream of events" + (f" (`{line}` prints one)" if line is not None else "")

@@ -191,7 +191,15 @@ class StreamSession:
     async def _detect(self, framing: Stage[Chunk, Batch], receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
         """Reads until the dialect is known; returns the batches read so far."""
         detector = Detector(self.provider)
-        async for chunk in receive:
+        while True:
+            waiting = receive.statistics()
+            silent = not (self.source.finished or waiting.tasks_waiting_send or waiting.current_buffer_used)
+            if silent and detector.settle():  # nobody knows when the agent continues
+                break
+            try:
+                chunk = await receive.receive()
+            except anyio.EndOfStream:
+                break
             if not chunk.data:
                 break
             decided = False

@@ -16,11 +16,13 @@ from typing import Any
 import anyio
 
 from agentv_stages.model.payload import indented_json
+from agentv_stages.session.detect import UnknownFormat
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.trace_events import TraceList
 from agentv_stream.checks.live_check import LiveCheck
 from agentv_stream.errors import (
     EXIT_FINE,
+    EXIT_IO,
     EXIT_RUN,
     EXIT_VERDICT,
     AgentvStreamError,
@@ -66,12 +68,24 @@ class RunReport:
     def exit_code(self) -> int:
         codes = [EXIT_VERDICT if self.failed else EXIT_FINE]
         codes += [e.exit_code for e in self.report.failures if isinstance(e, AgentvStreamError) and not _no_stream(e)]
+        if self.not_understood:
+            codes.append(EXIT_IO)
         stopped = self.end.stopped == "fail-fast"
         if self.value["status"] in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
             codes.append(EXIT_RUN)
         if not self.child.received:
             codes.append(EXIT_RUN)
         return worst(codes)
+
+    @property
+    def not_understood(self) -> bool:
+        """Whether the agent printed a stream that nobody here can read, so that its figures are missing. What an agent
+        that nobody named prints in place of a stream, text or a single object, is its result."""
+        if not any(isinstance(e, NotALog) for e in self.report.failures) or self.session.dialect is not None:
+            return False
+        causes = [e.__cause__ for e in self.report.failures]
+        records = max((cause.records for cause in causes if isinstance(cause, UnknownFormat)), default=0)
+        return self.session.settings.provider is not None or records > 1
 
 
 def _no_stream(error: Exception) -> bool:

@@ -34,11 +34,9 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.fault import Fault, Reason
 from agentv_stages.model.payload import EMPTY_STRING, MAX_DEPTH, number, read_json, to_raw, too_deep
-from agentv_stages.model.provider import DecodeContext, Dialect, RecordDecoder
+from agentv_stages.model.provider import REFUSED, DecodeContext, Dialect, RecordDecoder
 from agentv_stages.model.stage import Flushed
 
-REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
-"""What decoders raise for a record that they cannot decode; the last for a time or duration that is not finite."""
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16

@@ -60,10 +60,10 @@ def _droid_session(line: Line) -> bool:
 
 
 def _droid_stream(line: Line) -> bool:
+    """By what follows its `init`, which is like the one of a Claude stream with few fields."""
     kind = line.get("type")
-    if kind == "system":
-        init = line.get("subtype") == "init" and "tools" in line and "model" in line
-        return init and "mcp_servers" not in line and "apiKeySource" not in line and "uuid" not in line
+    if kind == "message":
+        return "role" in line and "text" in line
     if kind == "tool_call":
         return "toolId" in line or "toolName" in line
     return kind == "completion" and "finalText" in line

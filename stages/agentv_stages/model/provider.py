@@ -8,9 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
+
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Source
 from agentv_stages.model.tools import ToolTable
+
+REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
+"""What decoders raise for a record that they cannot decode; the last for a time or duration that is not finite."""
 
 Head: TypeAlias = Sequence[Mapping[str, Any]]
 """The first records of an input that are JSON objects, decoded; at most 64."""

@@ -1,15 +1,17 @@
 """Detects the dialect of an input from its first records, never from its path."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentv_stages.chain.foreign import OURS, foreign_agent
 from agentv_stages.chain.objects import objects
 from agentv_stages.chain.printed import Printed
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.provider import Dialect, Provider
+from agentv_stages.model.event import AssistantText, Reasoning, ToolCall, ToolResult, UserText
+from agentv_stages.model.payload import to_raw
+from agentv_stages.model.provider import REFUSED, DecodeContext, Dialect, Provider
 from agentv_stages.model.visible import visible
 from agentv_stages.providers import NAMES, get_provider, plugins
 
@@ -22,6 +24,7 @@ MOST_NAMED = 8  # dialects that a message names; the others are only counted
 CERTAIN = 1.0
 LIKELY = 0.5  # a weaker match loses against the log of an unsupported agent
 SEVERAL_LINES = "; where records go over several lines, `jq -c .` puts each on one"
+SPOKEN = (UserText, AssistantText, Reasoning, ToolCall, ToolResult)
 EARLY_LOOKS = frozenset((4, 12))  # records after which a decision is tried, within one batch
 
 
@@ -29,14 +32,17 @@ class UnknownFormat(ValueError):
     """No dialect fits the input. `tried` names the dialects, `found` describes the input.
 
     `agent` names the log of an unsupported agent, if recognised ("a Droid session"); `looks` is the dialect that fits
-    where it is not the requested provider's.
+    where it is not the requested provider's; `records` is how many JSON objects were examined.
     """
 
-    def __init__(self, found: str, tried: Iterable[str], agent: str | None = None, looks: str | None = None) -> None:
+    def __init__(
+        self, found: str, tried: Iterable[str], agent: str | None = None, looks: str | None = None, records: int = 0
+    ) -> None:
         self.found = found
         self.tried = tuple(tried)
         self.agent = agent
         self.looks = looks
+        self.records = records
         if agent is not None:
             super().__init__(OURS if agent == OURS else f"{agent}; not supported ({found})")
         elif looks is not None:
@@ -70,6 +76,39 @@ def sure_dialect(head: list[Mapping[str, Any]]) -> Dialect | None:
     """The dialect that certainly has such records; None if there is none."""
     found = rank(head)
     return found[0][2] if found and found[0][0] >= CERTAIN else None
+
+
+def named(head: list[Mapping[str, Any]], only: Provider | None) -> list[tuple[float, Provider, Dialect]]:
+    """The dialect of a requested provider that understands most of a log in which no dialect's marks were found: its
+    beginning may be missing, or fields were left out. The caller knows whose it is.
+    """
+    if only is None or any(score >= LIKELY for score, _, _ in rank(head)):
+        return []
+    found = [(float(understood(dialect, head).records), only, dialect) for dialect in only.dialects]
+    return sorted((one for one in found if one[0]), key=lambda one: -one[0])[:1]
+
+
+class Understood(NamedTuple):
+    """What a dialect's decoder makes of first records: of how many events, and whether it knows all of them and some
+    are of the conversation."""
+
+    records: int
+    spoken: bool
+
+
+def understood(dialect: Dialect, head: Sequence[Mapping[str, Any]]) -> Understood:
+    """Decodes records with a decoder of their own."""
+    decoder, batch, records, refused = dialect.decoder(DecodeContext()), Batch(), 0, 0
+    for row, value in enumerate(head):
+        before = len(batch.events)
+        try:
+            decoder.decode(Record(bytes(to_raw(value)), 0, row), batch)
+        except REFUSED:
+            del batch.events[before:]
+            refused += 1
+        records += len(batch.events) > before
+    spoken = not refused and not batch.unknown and any(isinstance(event, SPOKEN) for event in batch.events)
+    return Understood(records, spoken)
 
 
 def _providers() -> Iterable[Provider]:
@@ -134,6 +173,17 @@ class Detector:
             return True
         return False
 
+    def settle(self) -> bool:
+        """Decides while a live input is silent, if some of the records so far are of the conversation and the dialect
+        that fits best knows all of them; True if it is decided.
+        """
+        if self.dialect is None and self._head:
+            head = self._head[:MOST_RECORDS]
+            found = rank(head, self.only)[:1] or named(head, self.only)
+            if found and not found[0][2].answer_only and understood(found[0][2], head).spoken:
+                self._decide(found)
+        return self.dialect is not None
+
     def fork(self) -> "Detector":
         """A copy, to try what one more batch would decide."""
         other = Detector(self.only)
@@ -175,14 +225,14 @@ class Detector:
         if self.dialect is None:
             if not self._records:
                 raise NoRecords(over_cap=self._giant > 0)
-            found = rank(self._head[:MOST_RECORDS], self.only)
+            head = self._head[:MOST_RECORDS]
+            found = rank(head, self.only) or named(head, self.only)
             if not found:
-                head = self._head[:MOST_RECORDS]
                 tried = [d.name for p in ([self.only] if self.only else _providers()) for d in p.dialects]
                 others = rank(head) if self.only else []
                 looks = others[0][2].name if others else None
                 hint = "" if head else SEVERAL_LINES
-                raise UnknownFormat(describe(self._first, hint), tried, foreign_agent(head), looks)
+                raise UnknownFormat(describe(self._first, hint), tried, foreign_agent(head), looks, len(head))
             self._decide(found)
             self.sure = found[0][0] >= CERTAIN
         assert self.provider is not None and self.dialect is not None

@@ -49,18 +49,19 @@ def _detect_stream(head: Head) -> float:
         if kind in ("assistant", "user", "stream_event") and "parent_tool_use_id" in line and "session_id" in line:
             model = str(message.get("id", "")) if isinstance(message, dict) else ""  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType] - decoded JSON
             best = max(best, 0.9 if model.startswith("msg_") else 0.6)
-        elif kind == "result" and "session_id" in line and ("total_cost_usd" in line or "modelUsage" in line):
-            best = max(best, 0.9)
+        elif kind == "result" and ("total_cost_usd" in line or "modelUsage" in line):
+            best = max(best, 0.9 if "session_id" in line else 0.4)
         elif kind == "system" and "session_id" in line and "uuid" in line:
             best = max(best, 0.5)
+        elif kind == "system" and line.get("subtype") == "init":
+            best = max(best, 0.3)  # with few fields: of a wrapper or made by hand; Droid's looks the same
         elif kind in _EARLY:
             best = max(best, 0.2)
         elif kind is None and "total_cost_usd" in line and "num_turns" in line:
             best = max(best, 0.8)
-        elif (
-            kind in ("assistant", "user") and isinstance(message, dict) and "content" in message and "uuid" not in line
-        ):
-            best = max(best, 0.4)  # reduced streams, as found in tests and old recordings
+        elif kind in ("assistant", "user") and isinstance(message, dict) and "content" in message:
+            if "sessionId" not in line:
+                best = max(best, 0.4)  # reduced streams, as found in tests and old recordings
     return best
 
 
