@@ -1,0 +1,88 @@
+"""What a pattern cannot say of a secret: whether a match is one, or a placeholder, an example, a piece of code."""
+
+import re
+
+_PLACEHOLDER = re.compile(
+    rb"example|placeholder|changeme|change[_-]me|your[_-]|dummy|redacted|xxxx|\*\*\*|\.\.\.|0123456789abcdef|"
+    rb"1234567890ab|abcdefghijkl|notreal|<|\$\{|\{\{",
+    re.I,
+)
+_FEWEST_CHARACTERS = 6  # different ones, in a secret of 12 and more
+
+
+def is_placeholder(secret: bytes) -> bool:
+    """Whether a text only stands in the place of a secret, as documentation and tests write it."""
+    few = len(secret) >= 12 and len(set(secret)) < _FEWEST_CHARACTERS
+    return few or _PLACEHOLDER.search(secret) is not None
+
+
+def is_mixed(secret: bytes) -> bool:
+    """For tokens of any letters: digits and letters are among them, or letters of both cases."""
+    digits = any(48 <= c <= 57 for c in secret)
+    upper, lower = any(65 <= c <= 90 for c in secret), any(97 <= c <= 122 for c in secret)
+    return digits + upper + lower >= 2
+
+
+def is_mixed_match(data: bytes, match: "re.Match[bytes]") -> bool:
+    """`is_mixed` for the whole match."""
+    return is_mixed(match[0])
+
+
+_SECRET_WORDS = (
+    rb"(?:API|SECRET|ACCESS|PRIVATE|ENCRYPTION|SIGNING|MASTER|AUTH|SERVICE|ACCOUNT|DEPLOY|ADMIN|ROOT|SESSION|JWT|CLIENT)"
+    rb"_?KEY|APIKEY|TOKEN|SECRET|SECRET_KEY_BASE|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?"
+)
+_NAME = re.compile(rb"[A-Z][A-Z0-9_]*$")
+_SECRET_NAME = re.compile(rb"(?:\A|_)(?:" + _SECRET_WORDS + rb")(?:_[A-Z0-9]{1,20})?\Z")
+_NOT_SECRET_NAMES = re.compile(
+    rb"(?:_FILE|_PATH|_URL|_NAME|_ID|_TYPE|_LENGTH|_SIZE|_LIMIT|_COUNT|_HEADER|_PREFIX|_TTL)$"
+)
+_LONGEST_NAME = 80
+_CODE = re.compile(
+    rb"(?:os|sys|self|this|process|config|settings|env|req|request|args|options|crypto|Environment|ENV)[.\[]|"
+    rb"(?:true|false|null|none|undefined|required|optional|string|secret|password|passwd|token|disabled|enabled)$|[/~]|\d+$",
+    re.I,
+)
+
+
+def is_assigned(data: bytes, match: "re.Match[bytes]") -> bool:
+    """For `NAME=VALUE`: an upper-case name of a secret, and a value that is no variable, path, number or call."""
+    at = match.start()
+    name = _NAME.search(data, max(0, at - _LONGEST_NAME), at)
+    if name is None or _SECRET_NAME.search(name[0]) is None or _NOT_SECRET_NAMES.search(name[0]) is not None:
+        return False
+    before = data[max(0, name.start() - 2) : name.start()]
+    if before[-1:].isalnum() and before not in (rb"\n", rb"\r", rb"\t"):
+        return False  # the end of a longer name
+    return _CODE.match(match[1]) is None and data[match.end() : match.end() + 1] != b"("
+
+
+_WEAK_WORDS = frozenset((b"password", b"pass", b"passwd", b"pwd", b"secret", b"token", b"user", b"xxx"))
+
+
+def is_connection(data: bytes, match: "re.Match[bytes]") -> bool:
+    """For `scheme://user:password@host`: a password that is no word for one, and a host behind it."""
+    password = match[1]
+    host = data[match.end() : match.end() + 1]
+    return password.lower() not in _WEAK_WORDS and (host.isalnum() or host in b"[$_") and host != b""
+
+
+_SCHEMES = frozenset((b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate"))
+
+
+def is_header_value(data: bytes, match: "re.Match[bytes]") -> bool:
+    """For header values: a digit or a sign of base64 is among them, so it is no word of prose or code."""
+    secret = match[1]
+    if secret.lower() in _SCHEMES or b"://" in secret:
+        return False
+    return (any(48 <= c <= 57 for c in secret) and any(c >= 65 for c in secret)) or secret.endswith(b"=")
+
+
+_ARMOUR = re.compile(rb"[A-Za-z0-9+/]{40}")
+LONGEST_KEY = 32 * 1024  # bytes of a private key with its escapes and line numbers; RSA of 16,384 bits has 12,500
+
+
+def is_private_key(data: bytes, match: "re.Match[bytes]") -> bool:
+    """For the first line of a key: a line of base64 follows before the last line, or before the next key."""
+    end = data.find(b"-----", match.end(), match.end() + LONGEST_KEY)
+    return _ARMOUR.search(data, match.end(), end if end > 0 else match.end() + LONGEST_KEY) is not None

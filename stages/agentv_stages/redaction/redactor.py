@@ -1,0 +1,217 @@
+"""Bytes in, the same bytes with `[redacted:KIND:xxxxxxxx]` in the place of each secret out.
+
+Works on the raw bytes of a log, JSON or not, before they are decoded. A marker has no quote, backslash or control
+character, so JSON stays valid, at any depth of JSON in JSON.
+"""
+
+import hmac
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from agentv_stages.redaction.checks import LONGEST_KEY, is_mixed, is_placeholder
+from agentv_stages.redaction.rules import RULES, SEPARATORS, TOKENS, Rule, Token, by_ending
+
+MARKER = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
+
+
+class Finding(NamedTuple):
+    """A secret: `data[start:end]`, and the kind of it."""
+
+    start: int
+    end: int
+    kind: str
+
+
+_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
+_ESCAPE_BEFORE = re.compile(
+    rb"(?:\\[nrtbf]|\\u00[01][0-9a-fA-F]|%[0-9A-F]{2}|(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[\d;]*m)$"
+)
+# identifiers, and what vendors sign or encrypt for themselves: never touched, whatever they look like
+_KEPT_MEMBER = re.compile(
+    rb'"(?:[a-z_]*[iI][dD]|[a-zA-Z_]*Id|[a-zA-Z]*U?u?uid|type|kind|model|role|timestamp|signature|thought_?[sS]ignature|'
+    rb'encrypted_content|reasoning_opaque)\\*"\s*:\s*\\*"$'
+)
+_ESCAPED = re.compile(rb"\\u00[2-7]")
+_ESCAPED_SLASHES = rb":\/"
+_CONTRACTED = re.compile(rb"\\+u00([2-7][0-9a-fA-F])|\\+/")
+_ARMOUR_PARTS = re.compile(rb"\\+u[0-9a-fA-F]{4}|\\+[nrt]|((?:[A-Za-z0-9+/=]|\\+/)+)")
+_END = re.compile(rb"-----END[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
+_ARMOUR_TEXT = re.compile(
+    rb"(?:[A-Za-z0-9+/=:, .()|\r\n\t-]|\\+[nrt/]|\\+u000[aAdD9]|\\+u2192|\xe2\x86\x92|\"\s*,\s*\")*"
+)
+
+
+class Redactor:
+    """Finds and replaces secrets. `counts` has the number of replaced secrets by kind.
+
+    `key` makes the markers: equal secrets get equal markers, and a guess cannot be tested without the key. `rules` are
+    the user's, beside ours; `allow` are patterns of texts that stay. `hits` narrows down the rules to try, for engines
+    that look for all patterns in one pass: bytes in, indices of rules out.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        *,
+        rules: Iterable[Rule] = (),
+        allow: Iterable[re.Pattern[bytes]] = (),
+        hits: Callable[[bytes], Iterable[int]] | None = None,
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        self._key = key
+        self._rules = (*RULES, *rules)
+        self._tokens = by_ending(TOKENS)
+        self._allow = tuple(allow)
+        self._hits = hits
+
+    def findings(self, data: bytes) -> list[Finding]:
+        """The secrets in a record or a text, in order, without overlap."""
+        if _ESCAPED.search(data) is None and _ESCAPED_SLASHES not in data:
+            return self._without_overlap(self._found(data))
+        plain, raw, at = _contracted(data)
+        found: list[Finding] = []
+        for finding in self._found(plain):
+            start, end = _place(finding.start, raw, at), _place(finding.end - 1, raw, at)
+            found.append(Finding(start, end + _width(data, end), finding.kind))
+        return self._without_overlap(found)
+
+    def redact(self, data: bytes) -> bytes:
+        """The same bytes with markers; the same object if there is nothing to replace."""
+        found = self.findings(data)
+        if not found:
+            return data
+        pieces: list[bytes] = []
+        begin = 0
+        for start, end, kind in found:
+            self.counts[kind] += 1
+            pieces += (data[begin:start], self.marker(kind, data[start:end]))
+            begin = end
+        pieces.append(data[begin:])
+        return b"".join(pieces)
+
+    def marker(self, kind: str, secret: bytes) -> bytes:
+        """What stands in the place of a secret. Of a private key only the base64 counts, so its layout does not."""
+        if kind == "private-key":
+            secret = b"".join(secret[start:end] for start, end in _armoured(secret, 0, len(secret))).replace(b"\\", b"")
+        return b"[redacted:%s:%s]" % (kind.encode(), hmac.digest(self._key, secret, "sha256")[:4].hex().encode())
+
+    def _found(self, data: bytes) -> list[Finding]:
+        found: list[Finding] = []
+        for separator in SEPARATORS:
+            for match in separator.finditer(data):
+                end = match.end()
+                for token in self._tokens.get(data[end - 3 : end], ()):
+                    if (finding := self._token(data, end, token)) is not None:
+                        found.append(finding)
+                        break
+        rules = self._rules if self._hits is None else [self._rules[i] for i in self._hits(data)]
+        for rule in rules:
+            for match in rule.compiled.finditer(data):
+                found += self._secrets(data, rule, match)
+        return found
+
+    def _token(self, data: bytes, tail: int, token: Token) -> Finding | None:
+        """The token whose prefix ends at `tail`."""
+        start = tail - len(token.prefix)
+        match = token.compiled.match(data, tail) if start >= 0 and data.startswith(token.prefix, start) else None
+        if match is None or not self._stands_alone(data, start, match.end()) or not is_mixed(match[0]):
+            return None
+        return Finding(start, match.end(), token.kind) if self._is_secret(data, start, match.end()) else None
+
+    def _secrets(self, data: bytes, rule: Rule, match: "re.Match[bytes]") -> list[Finding]:
+        if rule.check is not None and not rule.check(data, match):
+            return []
+        if rule.kind == "private-key":
+            return _private_key(data, match.end())
+        start, end = match.span(1 if rule.compiled.groups else 0)
+        if rule.open_start:
+            alone = True
+        else:
+            alone = self._stands_alone(data, start, end)
+        if not alone or not self._is_secret(data, start, end):
+            return []
+        return [Finding(start, end, rule.kind)]
+
+    def _is_secret(self, data: bytes, start: int, end: int) -> bool:
+        secret = data[start:end]
+        if is_placeholder(secret) or _KEPT_MEMBER.search(data, max(0, start - 64), start) is not None:
+            return False
+        return not any(pattern.search(secret) for pattern in self._allow)
+
+    @staticmethod
+    def _stands_alone(data: bytes, start: int, end: int) -> bool:
+        """No letter of base64 next to it, except the last one of an escape such as `\\n` or of a terminal's colour."""
+        if end < len(data) and data[end] in _BASE64:
+            return False
+        if start == 0 or data[start - 1] not in _BASE64:
+            return True
+        return _ESCAPE_BEFORE.search(data, max(0, start - 24), start) is not None
+
+    @staticmethod
+    def _without_overlap(found: list[Finding]) -> list[Finding]:
+        if len(found) < 2:
+            return found
+        found.sort(key=lambda f: (f.start, -f.end))
+        kept = [found[0]]
+        for finding in found[1:]:
+            if finding.start >= kept[-1].end:
+                kept.append(finding)
+        return kept
+
+
+def _private_key(data: bytes, begin: int) -> list[Finding]:
+    """The secrets of an armoured key whose first line ends at `begin`: all up to its last line, as far as it goes.
+
+    Where the lines are members of an array, each is a finding of its own, so that the array stays one.
+    """
+    text = _ARMOUR_TEXT.match(data, begin, begin + LONGEST_KEY)
+    limit = text.end() if text is not None else begin
+    end = _END.search(data, begin, begin + LONGEST_KEY)
+    last = end.start() if end is not None and end.start() <= limit + 1 else limit
+    runs = _armoured(data, begin, last)
+    if not runs:
+        return []
+    if b'"' in data[runs[0][0] : runs[-1][1]]:
+        return [Finding(start, stop, "private-key") for start, stop in runs]
+    return [Finding(runs[0][0], runs[-1][1], "private-key")]
+
+
+def _armoured(data: bytes, begin: int, end: int) -> list[tuple[int, int]]:
+    """The stretches of base64 in the lines of a key: without escapes between lines, and without line numbers."""
+    spans = (match.span(1) for match in _ARMOUR_PARTS.finditer(data, begin, end) if match[1])
+    return [(start, stop) for start, stop in spans if stop - start > 7 or not data[start:stop].isdigit()]
+
+
+def _contracted(data: bytes) -> tuple[bytes, list[int], list[int]]:
+    """`\\u003d` and `\\/` as the characters that they mean; for each change, its offset in `data` and in the result.
+
+    Quotes and backslashes stay as they are: they say where a string ends.
+    """
+    pieces: list[bytes] = []
+    raw, at = [0], [0]
+    begin = length = 0
+    for match in _CONTRACTED.finditer(data):
+        code = int(match[1], 16) if match[1] else 0x2F
+        if code in (0x22, 0x5C):
+            continue
+        pieces += (data[begin : match.start()], bytes((code,)))
+        length += match.start() - begin + 1
+        begin = match.end()
+        raw += (match.start(), begin)
+        at += (length - 1, length)
+    pieces.append(data[begin:])
+    return b"".join(pieces), raw, at
+
+
+def _place(offset: int, raw: list[int], at: list[int]) -> int:
+    index = bisect_right(at, offset) - 1
+    return raw[index] + offset - at[index]
+
+
+def _width(data: bytes, at: int) -> int:
+    """Bytes of the character that begins at an offset: an escape, or one."""
+    match = _CONTRACTED.match(data, at)
+    return match.end() - at if match is not None else 1
