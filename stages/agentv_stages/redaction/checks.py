@@ -16,6 +16,26 @@ def is_placeholder(secret: bytes) -> bool:
     return few or _PLACEHOLDER.search(secret) is not None
 
 
+_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
+_MAY_PRECEDE = re.compile(
+    rb"(?:\\[nrtbf]|\\u00[01][0-9a-fA-F]|%[0-9A-F]{2}"  # an escape that ends with a letter
+    rb"|(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[\d;]*m"  # a terminal's colour
+    rb"|(?:[\"\n]|\\n)[+-])$"  # a line of a diff
+)
+
+
+def starts_alone(data: bytes, start: int) -> bool:
+    """Whether no letter of base64 stands before `start`, except the last one of an escape."""
+    if start == 0 or data[start - 1] not in _BASE64:
+        return True
+    return start == 1 or _MAY_PRECEDE.search(data, max(0, start - 24), start) is not None
+
+
+def stands_alone(data: bytes, start: int, end: int) -> bool:
+    """Whether `data[start:end]` is no part of a longer word or of base64."""
+    return not (end < len(data) and data[end] in _BASE64) and starts_alone(data, start)
+
+
 def is_mixed(secret: bytes) -> bool:
     """For tokens of any letters: digits and letters are among them, or letters of both cases."""
     digits = any(48 <= c <= 57 for c in secret)
@@ -51,8 +71,7 @@ def is_assigned(data: bytes, match: "re.Match[bytes]") -> bool:
     name = _NAME.search(data, max(0, at - _LONGEST_NAME), at)
     if name is None or _SECRET_NAME.search(name[0]) is None or _NOT_SECRET_NAMES.search(name[0]) is not None:
         return False
-    before = data[max(0, name.start() - 2) : name.start()]
-    if before[-1:].isalnum() and before not in (rb"\n", rb"\r", rb"\t"):
+    if not starts_alone(data, name.start()):
         return False  # the end of a longer name
     return _CODE.match(match[1]) is None and data[match.end() : match.end() + 1] != b"("
 
@@ -64,7 +83,12 @@ def is_connection(data: bytes, match: "re.Match[bytes]") -> bool:
     """For `scheme://user:password@host`: a password that is no word for one, and a host behind it."""
     password = match[1]
     host = data[match.end() : match.end() + 1]
-    return password.lower() not in _WEAK_WORDS and (host.isalnum() or host in b"[$_") and host != b""
+    return (
+        password.lower() not in _WEAK_WORDS
+        and password[:1] not in b"$%{["
+        and (host.isalnum() or host in b"[$_")
+        and host != b""
+    )
 
 
 _SCHEMES = frozenset((b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate"))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from agentv_stages.redaction.checks import LONGEST_KEY, is_mixed, is_placeholder
+from agentv_stages.redaction.checks import LONGEST_KEY, is_mixed, is_placeholder, stands_alone
 from agentv_stages.redaction.rules import RULES, SEPARATORS, TOKENS, Rule, Token, by_ending
 
 MARKER = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -25,10 +25,6 @@ class Finding(NamedTuple):
     kind: str
 
 
-_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
-_ESCAPE_BEFORE = re.compile(
-    rb"(?:\\[nrtbf]|\\u00[01][0-9a-fA-F]|%[0-9A-F]{2}|(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[\d;]*m)$"
-)
 # identifiers, and what vendors sign or encrypt for themselves: never touched, whatever they look like
 _KEPT_MEMBER = re.compile(
     rb'"(?:[a-z_]*[iI][dD]|[a-zA-Z_]*Id|[a-zA-Z]*U?u?uid|type|kind|model|role|timestamp|signature|thought_?[sS]ignature|'
@@ -85,12 +81,16 @@ class Redactor:
             return data
         pieces: list[bytes] = []
         begin = 0
-        for start, end, kind in found:
-            self.counts[kind] += 1
-            pieces += (data[begin:start], self.marker(kind, data[start:end]))
-            begin = end
+        for finding in found:
+            pieces += (data[begin : finding.start], self.replacement(data, finding))
+            begin = finding.end
         pieces.append(data[begin:])
         return b"".join(pieces)
+
+    def replacement(self, data: bytes, finding: Finding) -> bytes:
+        """The marker for a finding, which is counted."""
+        self.counts[finding.kind] += 1
+        return self.marker(finding.kind, data[finding.start : finding.end])
 
     def marker(self, kind: str, secret: bytes) -> bytes:
         """What stands in the place of a secret. Of a private key only the base64 counts, so its layout does not."""
@@ -117,7 +117,7 @@ class Redactor:
         """The token whose prefix ends at `tail`."""
         start = tail - len(token.prefix)
         match = token.compiled.match(data, tail) if start >= 0 and data.startswith(token.prefix, start) else None
-        if match is None or not self._stands_alone(data, start, match.end()) or not is_mixed(match[0]):
+        if match is None or not stands_alone(data, start, match.end()) or not is_mixed(match[0]):
             return None
         return Finding(start, match.end(), token.kind) if self._is_secret(data, start, match.end()) else None
 
@@ -127,28 +127,14 @@ class Redactor:
         if rule.kind == "private-key":
             return _private_key(data, match.end())
         start, end = match.span(1 if rule.compiled.groups else 0)
-        if rule.open_start:
-            alone = True
-        else:
-            alone = self._stands_alone(data, start, end)
-        if not alone or not self._is_secret(data, start, end):
-            return []
-        return [Finding(start, end, rule.kind)]
+        alone = rule.open_start or stands_alone(data, start, end)
+        return [Finding(start, end, rule.kind)] if alone and self._is_secret(data, start, end) else []
 
     def _is_secret(self, data: bytes, start: int, end: int) -> bool:
         secret = data[start:end]
         if is_placeholder(secret) or _KEPT_MEMBER.search(data, max(0, start - 64), start) is not None:
             return False
         return not any(pattern.search(secret) for pattern in self._allow)
-
-    @staticmethod
-    def _stands_alone(data: bytes, start: int, end: int) -> bool:
-        """No letter of base64 next to it, except the last one of an escape such as `\\n` or of a terminal's colour."""
-        if end < len(data) and data[end] in _BASE64:
-            return False
-        if start == 0 or data[start - 1] not in _BASE64:
-            return True
-        return _ESCAPE_BEFORE.search(data, max(0, start - 24), start) is not None
 
     @staticmethod
     def _without_overlap(found: list[Finding]) -> list[Finding]:

@@ -207,14 +207,14 @@ RULES: tuple[Rule, ...] = (
         open_start=True,
     ),
     Rule(
-        "authorization",
+        "auth-header",
         rb"uthorization(?:\\*[\"'])?\s{0,4}[:=,]\s{0,4}(?:\\*[\"'`])?\s{0,4}(?:[A-Za-z][A-Za-z-]{1,19}(?:\s+|%20))?([A-Za-z0-9._~+/=:-]{8,4096})",
         "RFC 9110, Authorization and Proxy-Authorization",
         is_header_value,
         open_start=True,
     ),
     Rule(
-        "authorization",
+        "auth-header",
         rb"earer(?:\s+|%20)([A-Za-z0-9._~+/=-]{16,4096})",
         "RFC 6750",
         is_header_value,
