@@ -53,6 +53,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'agentv-stream query "SELECT tool, count(*) FROM tool_calls GROUP BY 1"',
         "agentv-stream query @slow.sql dataset/ --csv",
     ),
+    "redact": ("agentv-stream redact session.jsonl > shareable.jsonl", "agentv-stream redact --list session.jsonl"),
     "providers": ("agentv-stream providers --provider codex",),
     "tools": ("agentv-stream tools --provider gemini",),
     "schema": ("agentv-stream schema transcript",),

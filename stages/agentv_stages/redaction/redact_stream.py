@@ -5,6 +5,8 @@ in parts; what may be the beginning of a secret waits for what follows it.
 """
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
 from agentv_stages.redaction.checks import LONGEST_KEY
 from agentv_stages.redaction.redactor import Redactor
@@ -12,45 +14,71 @@ from agentv_stages.redaction.redactor import Redactor
 LONGEST_HELD = 1024 * 1024  # bytes that wait for the end of their line
 _HELD_BACK = LONGEST_KEY + 8 * 1024  # bytes at the end of a part that wait: the longest secret, with what precedes it
 _CONTEXT = 128  # bytes before a secret that decide whether it is one
+_SHOWN = 4  # last characters of a secret that a list shows, of one that is much longer
 _BEGIN = re.compile(rb"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(rb"-----END[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
 
 
-class RedactStream:
-    """A stage over bytes. The output is that of `Redactor.redact` on the whole input, in bounded memory."""
+class Place(NamedTuple):
+    """Where a secret is: the line, from 1; the offset and the length in bytes; its kind; its last characters."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    line: int
+    offset: int
+    length: int
+    kind: str
+    ending: bytes
+
+
+class RedactStream:
+    """A stage over bytes. The output is that of `Redactor.redact` on the whole input, in bounded memory.
+
+    `on_secret` gets the place of each secret, in order.
+    """
+
+    def __init__(self, redactor: Redactor, on_secret: Callable[[Place], None] | None = None) -> None:
         self._redactor = redactor
-        self._held = b""
+        self._on_secret = on_secret
+        self._pieces: list[bytes] = []  # of a line without an end
+        self._size = 0
         self._context = b""  # the end of what has left
+        self._offset = 0  # bytes that have left, and their lines
+        self._lines = 0
 
     def push(self, data: bytes) -> bytes:
         """The part that is decided: up to the last line end, or all but the tail of a very long line."""
-        self._held += data
-        cut = self._held.rfind(b"\n") + 1
-        cut = self._before_open_key(cut)
-        if cut == 0 and len(self._held) > LONGEST_HELD:
-            cut = len(self._held) - _HELD_BACK
-        return self._leave(cut) if cut > 0 else b""
+        self._pieces.append(data)
+        self._size += len(data)
+        if b"\n" not in data and self._size <= LONGEST_HELD:
+            return b""
+        held = self._held()
+        cut = self._before_open_key(held, held.rfind(b"\n") + 1)
+        if cut == 0 and len(held) > LONGEST_HELD:
+            cut = len(held) - _HELD_BACK
+        return self._leave(held, cut)
 
     def flush(self) -> bytes:
         """The rest."""
-        return self._leave(len(self._held))
+        held = self._held()
+        return self._leave(held, len(held))
 
-    def _before_open_key(self, cut: int) -> int:
+    def _held(self) -> bytes:
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+
+    def _before_open_key(self, held: bytes, cut: int) -> int:
         """`cut`, or the line of a private key before it that has not ended yet."""
-        begin = 0
-        for match in _BEGIN.finditer(self._held, max(0, cut - LONGEST_KEY), cut):
-            begin = match.start()
-            if _END.search(self._held, match.end(), cut) is None:
-                return self._held.rfind(b"\n", 0, begin) + 1 if cut - begin < LONGEST_KEY else cut
+        for match in _BEGIN.finditer(held, max(0, cut - LONGEST_KEY), cut):
+            if _END.search(held, match.end(), cut) is None:
+                return held.rfind(b"\n", 0, match.start()) + 1
         return cut
 
-    def _leave(self, cut: int) -> bytes:
-        before = len(self._context)
-        text = self._context + self._held
+    def _leave(self, held: bytes, cut: int) -> bytes:
+        if cut == 0:
+            self._keep(held)
+            return b""
+        text = self._context + held if self._context else held
+        begin = len(self._context)
+        end = begin + cut
         pieces: list[bytes] = []
-        begin, end = before, before + cut
         for finding in self._redactor.findings(text):
             if finding.start < begin:
                 continue
@@ -58,8 +86,24 @@ class RedactStream:
                 break
             end = max(end, finding.end)
             pieces += (text[begin : finding.start], self._redactor.replacement(text, finding))
+            if self._on_secret is not None:
+                self._on_secret(self._place(text, finding.start, finding.end, finding.kind))
             begin = finding.end
         pieces.append(text[begin:end])
-        self._held = text[end:]
+        left = end - len(self._context)
+        if self._on_secret is not None:
+            self._lines += held.count(b"\n", 0, left)
+        self._offset += left
         self._context = text[max(0, end - _CONTEXT) : end]
+        self._keep(held[left:])
         return b"".join(pieces)
+
+    def _keep(self, held: bytes) -> None:
+        self._pieces = [held] if held else []
+        self._size = len(held)
+
+    def _place(self, text: bytes, start: int, end: int, kind: str) -> Place:
+        before = len(self._context)
+        line = self._lines + text.count(b"\n", before, start) + 1
+        ending = text[end - _SHOWN : end] if end - start >= 4 * _SHOWN else b""
+        return Place(line, self._offset + start - before, end - start, kind, ending)

@@ -25,7 +25,7 @@ class Rule:
     """One kind of secret.
 
     `kind` stands in the marker. `open_start`: the match may follow a letter, since the pattern itself says where the
-    secret begins.
+    secret begins. `expression`: a narrower pattern for searches that need no literal beginning.
     """
 
     kind: str
@@ -33,6 +33,7 @@ class Rule:
     source: str
     check: Check | None = None
     open_start: bool = False
+    expression: bytes | None = None
     compiled: re.Pattern[bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -233,6 +234,8 @@ RULES: tuple[Rule, ...] = (
         "lines of .env files and shells: NAME=VALUE, where the name says that it is secret",
         is_assigned,
         open_start=True,
+        expression=rb"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?)[A-Z0-9_]{0,30}="
+        rb"(?:\\*[\"'])?[^\s\"'`\\$<>{}()|&;,]{6}",
     ),
 )
 

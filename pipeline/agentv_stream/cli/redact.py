@@ -1,0 +1,32 @@
+"""`agentv-stream redact`: a filter that puts markers in the place of secrets."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def redact(
+    source: Annotated[
+        Path, typer.Argument(metavar="[FILE]", help="A log or any other text; standard input if not given, or for -.")
+    ] = Path("-"),
+    list_them: Annotated[
+        bool, typer.Option("--list", help="List where secrets are, instead; exit code 1 if there are any.")
+    ] = False,
+) -> None:
+    """Copy a log to standard output with its secrets replaced by markers; every other byte stays."""
+    from agentv_stream.cli.interrupting import interruptible
+    from agentv_stream.cli.telling import say
+    from agentv_stream.errors import AgentvStreamError
+    from agentv_stream.redaction.filter import list_secrets, redact_file
+
+    try:
+        if list_them:
+            with interruptible():
+                raise typer.Exit(1 if list_secrets(source, sys.stdout) else 0)
+        with interruptible():
+            redact_file(source, sys.stdout.buffer)
+    except AgentvStreamError as error:
+        say(str(error))
+        raise typer.Exit(error.exit_code) from None

@@ -1,0 +1,1 @@
+"""Redaction around the pure rules: the key of this installation, faster search, the filter."""
