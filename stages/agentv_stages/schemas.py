@@ -28,6 +28,7 @@ class CallFacts(Struct):
     exit_code: int | UnsetType = UNSET
     server: str | UnsetType = UNSET
     files: list[str] | UnsetType = UNSET
+    command: str | UnsetType = UNSET
 
 
 class RowFacts(Struct):
@@ -88,12 +89,25 @@ class RowSource(Struct):
     version: str | UnsetType = UNSET
 
 
+class MoreTokens(Struct):
+    """Totals for which AgentV's usage has no member."""
+
+    cache_write: int | UnsetType = UNSET
+    cache_write_1h: int | UnsetType = UNSET
+    output_at_least: int | UnsetType = UNSET
+
+
 class RowEnd(Struct):
-    """How the session ended, according to its log. `certain`: calls without a result do not change the status."""
+    """How the session ended, according to its log. `certain`: calls without a result do not change the status.
+
+    `first_time` is the earliest time in the log, where that is not the one of its first event.
+    """
 
     status: Status
     reason: str | UnsetType = UNSET
     certain: bool | UnsetType = UNSET
+    tokens: MoreTokens | UnsetType = UNSET
+    first_time: str | UnsetType = UNSET
 
 
 class TranscriptRow(Struct):

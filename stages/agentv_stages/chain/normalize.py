@@ -64,7 +64,7 @@ class Normalize:
         events = batch.events
         call = self.call
         for i, event in enumerate(events):
-            if type(event) is ToolCall:
+            if type(event) is ToolCall and not event.tool:  # else its decoder read it normalised
                 events[i] = call(event)
         return (batch,)
 
@@ -134,9 +134,7 @@ def _make_plan(table: ToolTable, name: str) -> _Plan:
 
 def _kind_known_by_decoder(call: ToolCall, plan: _Plan) -> Kind:
     """The kind of a tool in no table: a kind that the format itself gives (ACP) is better than one guessed from the
-    name, and a call that was normalised before (it has a `tool`) keeps its kind."""
-    if call.tool:
-        return call.kind
+    name."""
     return call.kind if plan.kind == "other" and plan.origin == "system" else plan.kind
 
 

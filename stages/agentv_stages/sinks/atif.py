@@ -34,7 +34,7 @@ from agentv_stages.sinks.atif_document import (
     StepFacts,
 )
 from agentv_stages.sinks.plain_content import plain_content
-from agentv_stages.sinks.transcript import valid_utf8
+from agentv_stages.sinks.transcript import shows_command, valid_utf8
 
 _MOST_OPEN = 100
 _MOST_PARENTS = 64  # calls by which one sub-agent is addressed
@@ -196,6 +196,7 @@ def _call(call: ToolCall) -> AtifCall:
         call.name if call.name != name else UNSET,
         call.server if call.server is not None else UNSET,
         call.files or UNSET,
+        UNSET if call.command is None or shows_command(call) else call.command,
         call.parent_call if call.parent_call is not None else UNSET,
     )
     return AtifCall(call.call_id, name, arguments, facts)

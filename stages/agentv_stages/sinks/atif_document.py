@@ -20,6 +20,7 @@ class CallFacts(Struct):
     name: str | UnsetType = UNSET
     server: str | UnsetType = UNSET
     files: tuple[str, ...] | UnsetType = UNSET
+    command: str | UnsetType = UNSET
     parent_call: str | UnsetType = UNSET
 
 

@@ -6,12 +6,14 @@ written at the end, because readers take them from there; an output that cannot 
 Source of the row's form: AgentV 4.42 `TranscriptJsonLine`.
 """
 
+import re
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.figures.result import Observer
+from agentv_stages.model.event import ToolCall
 from agentv_stages.model.message import Message, PairedCall, call_names
 from agentv_stages.model.payload import EMPTY_STRING, NULL, join_array, to_raw, told_path
 from agentv_stages.model.times import iso_bytes
@@ -24,6 +26,7 @@ _HEAD = b'{"schema_version":"agentv.transcript.v1",'
 _CAPTURE = b',"capture":{"content":"full","redaction_level":"none"},"source":'
 _STATUS = {"ok": b"ok", "error": b"error", "denied": b"error", "cancelled": b"error", "unpaired": b"unknown"}
 _encode = msgspec.json.Encoder().encode
+_COMMAND = re.compile(rb'\s*\{\s*"(?:command|cmd|script)"')  # an input that shows the command of a shell call
 _check_blocks = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _decode_list = msgspec.json.Decoder(list[Raw]).decode
 _names: dict[str, bytes] = {}
@@ -230,19 +233,27 @@ def _call(paired: PairedCall, name: str, parts: list[Any]) -> bytes:
         if result.output_json is not None:
             parts += (b',"output":', result.output_json)
         parts += (b',"status":"', _STATUS[outcome], b'"')
-        ended = result.source.time_ms
-        if ended is not None and begun is not None and ended >= begun:
-            parts += (b',"end_time":"', iso_bytes(ended), b'"')
-        if result.duration_ms is not None:
-            parts.append(b',"duration_ms":%d' % result.duration_ms)
+        ended, took = result.source.time_ms, result.duration_ms
+        if took is not None:  # one that was cancelled by what came later has no end of its own
+            if ended is not None and begun is not None and ended >= begun:
+                parts += (b',"end_time":"', iso_bytes(ended), b'"')
+            parts.append(b',"duration_ms":%d' % took)
         parts.append(b"}")
         if result.exit_code is not None:
             facts += b',"exit_code":%d' % result.exit_code
     if call.server is not None:
         facts += b',"server":%b' % _name(call.server)
-    if len(call.files) > 1 or (call.files and call.command is not None):  # else the input has a key for it
+    if call.files:
         facts += b',"files":%b' % _encode(call.files)
+    command = call.command
+    if command is not None and not shows_command(call):
+        facts += b',"command":%b' % _encode(command)
     return facts + b"}"
+
+
+def shows_command(call: ToolCall) -> bool:
+    """Whether whoever reads a shell call back finds its text in the input, by the canonical name."""
+    return call.tool == "Bash" and _COMMAND.match(call.input_json) is not None
 
 
 def _metadata(message: Message, facts: list[bytes], parts: list[Any]) -> None:
@@ -298,6 +309,15 @@ def closing_members(observer: Observer) -> bytes:
     reason = observer.reason
     if reason is not None and len(_encode(reason)) <= LONGEST_REASON:
         end["reason"] = reason
+    first_ms = totals.state.first_ms
+    if first_ms is not None and first_ms != observer.facts.started_ms:  # the clock was set back
+        end["first_time"] = iso_bytes(first_ms).decode()
+    tokens = totals.tokens()
+    more = {"cache_write": tokens.cache_write, "cache_write_1h": tokens.cache_write_1h}
+    more["output_at_least"] = tokens.output if tokens.unsure else None
+    known = {name: value for name, value in more.items() if value is not None}
+    if known:
+        end["tokens"] = known
     members["agentv_stream"] = end
     return _encode(members)[1:-1] + b","
 

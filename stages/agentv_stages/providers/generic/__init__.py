@@ -31,7 +31,7 @@ PROVIDER = Provider(
                 "the order of texts and calls within a message",
                 "refusals and interrupts (AgentV writes both as errors)",
                 "keys of tool inputs that shape B renamed",
-                "tokens written to a cache",
+                "tokens written to a cache (ours have them)",
                 _UNCLEAR_INPUT,
             ),
         ),

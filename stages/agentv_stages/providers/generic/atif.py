@@ -24,6 +24,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import decode_json, given, one_line, plain_text, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import parse_iso, whole_ms
+from agentv_stages.providers.generic.own_calls import own_call
 from agentv_stages.providers.generic.wire import (
     AtifCallExtra,
     AtifDocument,
@@ -149,13 +150,9 @@ class AtifDecoder:
             arguments = call.arguments if given(call.arguments) else EMPTY_OBJECT
             name = call.function_name or "unknown"
             facts = read_free(call.extra, decode_call_extra) or _NO_CALL
-            events.append(
-                ToolCall(
-                    *(source, f"{at}-{i}", message_id, call_id, name, arguments, facts.parent_call or parent, model),
-                    tool=name if facts.kind else "",
-                    kind=facts.kind or "other",
-                )
-            )
+            caller = facts.parent_call or parent
+            asked = ToolCall(source, f"{at}-{i}", message_id, call_id, name, arguments, caller, model)
+            events.append(own_call(asked, facts))
         untimed = self._source(record, stream, None)
         for i, result in enumerate(step.observation.results if step.observation else ()):
             call_id = result.source_call_id or (next(iter(waiting)) if len(waiting) == 1 else "")

@@ -19,6 +19,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.message import call_names
 from agentv_stages.model.payload import EMPTY_STRING, decode_json, given, plain_text, text_json, to_raw
 from agentv_stages.model.times import parse_iso, whole_ms
+from agentv_stages.providers.generic.own_calls import own_call
 from agentv_stages.providers.generic.wire import (
     Call,
     CallFacts,
@@ -110,10 +111,8 @@ def _answer(
         arguments = call.input if given(call.input) else EMPTY_OBJECT
         begun = at_time(source, call.start_time or call.startTime)
         known = (facts.calls or {}).get(name, _NO_CALL)
-        parent, kind = facts.parent_call, known.kind
-        tool = call.tool if kind else ""
-        told = ToolCall(begun, own, message_id, call_id, call.tool, arguments, parent, model, tool, kind or "other")
-        events.append(told)
+        asked = ToolCall(begun, own, message_id, call_id, call.tool, arguments, facts.parent_call, model)
+        events.append(own_call(asked, known))
         unanswered += not _result(call, known, call_id, source, own, batch)
     if facts.message_id and len(events) == before:  # a row of our own: an answer without content
         events.append(AssistantText(source, at, message_id, EMPTY_STRING, False, _synthetic(facts), model))

@@ -22,6 +22,7 @@ from agentv_stages.providers.generic.messages import at_time, facts_of, message_
 from agentv_stages.providers.generic.turns import turn_events
 from agentv_stages.providers.generic.wire import (
     Ending,
+    MoreTokens,
     Row,
     RowMessage,
     RowSource,
@@ -33,7 +34,7 @@ from agentv_stages.providers.generic.wire import (
 )
 
 MOST_HELD = 1_000
-_NO_SOURCE = RowSource()
+_NO_SOURCE, _NO_TOKENS = RowSource(), MoreTokens()
 
 
 class Held(Struct, gc=False):
@@ -172,24 +173,29 @@ class TranscriptDecoder:
         if took:
             state.duration_ms = state.earlier_ms + took
         mark = "cost" if tokens is None else str(tokens)
-        if (tokens is None and cost is None) or mark == state.total or (state.total and tokens is None):
+        more = state.ending.tokens
+        if (
+            (tokens is None and cost is None and more is None)
+            or mark == state.total
+            or (state.total and tokens is None)
+        ):
             return
         state.total = mark
-        known = tokens or Tokens()
+        known, more = tokens or Tokens(), more or _NO_TOKENS
         batch.events.append(
             TokenUsage(
-                self._source(record),
+                self._source(record, time=state.ending.first_time),
                 "-total",
                 state.group,
                 "session",
                 None,
                 known.input,
                 known.cached,
-                None,
-                None,
-                known.output,
+                more.cache_write,
+                more.cache_write_1h,
+                known.output if more.output_at_least is None else more.output_at_least,
                 known.reasoning,
-                True,
+                more.output_at_least is None,
                 True,
                 cost,
                 True,

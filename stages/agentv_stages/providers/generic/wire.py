@@ -10,8 +10,8 @@ from typing import Literal, TypeVar
 from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.model.event import Kind
 from agentv_stages.model.payload import ABSENT, given
+from agentv_stages.providers.generic.own_calls import OwnFacts
 
 Shape = TypeVar("Shape")
 
@@ -41,10 +41,9 @@ class Call(Struct, gc=False):
     durationMs: float | None = None
 
 
-class CallFacts(Struct, gc=False):
-    """What our own rows say of a call in `metadata.agentv_stream.calls`; `kind` as in `AtifCallExtra`."""
+class CallFacts(OwnFacts, gc=False):
+    """What our own rows say of a call in `metadata.agentv_stream.calls`."""
 
-    kind: Kind | None = None
     outcome: str | None = None
     exit_code: int | None = None
 
@@ -98,12 +97,22 @@ class RowSource(Struct, gc=False):
     version: str | None = None
 
 
+class MoreTokens(Struct, gc=False):
+    """Totals of a session that we wrote for which AgentV's usage has no member."""
+
+    cache_write: int | None = None
+    cache_write_1h: int | None = None
+    output_at_least: int | None = None
+
+
 class Ending(Struct, gc=False):
     """How a session that we wrote ended: `agentv_stream` of a transcript's row, or in a trajectory's `extra`."""
 
     status: Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"] | None = None
     reason: str | None = None
     certain: bool = False
+    tokens: MoreTokens | None = None
+    first_time: str | None = None
 
 
 class Row(RowMessage, gc=False):
@@ -238,10 +247,9 @@ class AtifTotals(Struct, gc=False):
     extra: Raw = ABSENT
 
 
-class AtifCallExtra(Struct, gc=False):
-    """What we add to a call: with a `kind` its name is canonical, even if other agents use it differently."""
+class AtifCallExtra(OwnFacts, gc=False):
+    """What we add to a call."""
 
-    kind: Kind | None = None
     parent_call: str | None = None
 
 

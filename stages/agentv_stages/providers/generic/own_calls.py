@@ -1,0 +1,50 @@
+"""Calls that agentv-stream wrote, read back as they were: a call by its canonical name and its facts in, a call out.
+
+The result is normalised, so `Normalize` leaves it as it is: a spec or a statistic sees what it saw in the log.
+"""
+
+from msgspec import Struct
+
+from agentv_stages.chain.normalize import Normalize
+from agentv_stages.model.event import Kind, Origin, ToolCall
+from agentv_stages.providers.generic.tools import TABLE
+
+_normalized = Normalize(TABLE).call
+
+
+class OwnFacts(Struct, gc=False):
+    """What transcripts and trajectories of ours say about a call; with a `kind` its name is canonical."""
+
+    kind: Kind | None = None
+    origin: Origin = "system"
+    name: str | None = None
+    server: str | None = None
+    files: tuple[str, ...] = ()
+    command: str | None = None
+
+
+def own_call(call: ToolCall, facts: OwnFacts) -> ToolCall:
+    """The call as it was written; one that we did not write is left to `Normalize`."""
+    kind = facts.kind
+    if kind is None:
+        return call
+    # Facts that the input shows are not written: the canonical table finds them there.
+    found = _normalized(call)
+    return ToolCall(
+        call.source,
+        call.part,
+        call.message_id,
+        call.call_id,
+        facts.name or call.name,
+        call.input_json,
+        call.parent_call,
+        call.model,
+        call.name,
+        kind,
+        facts.origin,
+        facts.server,
+        found.command if facts.command is None else facts.command,
+        facts.files or found.files,
+        found.edit,
+        found.shell_edit,
+    )
