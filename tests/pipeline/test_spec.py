@@ -706,3 +706,45 @@ def test_names_of_evaluators_and_targets_are_texts_as_written(tmp_path: Path) ->
     bare = "- {id: a, assertions: [{type: composite, assertions: [{type: is-json, name: 1.10}],"
     weighted = f"tests:\n  {bare} aggregator: {{weights: {{1.10: 2}}}}}}]}}\n"
     assert spec(tmp_path, weighted).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "warning"),
+    [
+        (
+            "{type: tool-trajectory, mode: superset, expected: [{tool: Read, args: {a: 1}, args_match: [a, b]}]}",
+            "args_match names 'b', which args does not have: it is not compared",
+        ),
+        (
+            "{type: tool-trajectory, mode: exact, args_match: [a.c], expected: [{tool: Read, args: {a: {b: 1}}}]}",
+            "args_match names 'a.c', which args does not have: it is not compared",
+        ),
+        ("{type: tool-trajectory, mode: superset, args_match: [a], expected: [Read, {tool: a, args: {a: 1}}]}", None),
+        (
+            '{type: regex, value: "\\bfoo\\b"}',
+            "a text contains the control character U+0008, as \\b in double quotes is one; for a pattern write single "
+            "quotes, or two backslashes",
+        ),
+        ("{type: regex, value: '\\bfoo\\b'}", None),
+        ('{type: contains, value: "two\\nlines\\t"}', None),
+        ('{type: forbid, calls: ["Bash(rm\\u0000*)"]}', "a text contains the control character U+0000"),
+        ("{type: contains, value: x, weight: 0}", "the case 'a': all weights are 0, so the score is 0"),
+        (
+            "{type: composite, assertions: [{type: is-json, weight: 0}, {type: is-json, name: b, weight: 0}]}",
+            "composite: all weights are 0, so the score is 0",
+        ),
+        (
+            "{type: composite, assertions: [{type: is-json}], aggregator: {weights: {is-json: 0}}}",
+            "composite: all weights are 0, so the score is 0",
+        ),
+        ("{type: composite, aggregator: minimum, assertions: [{type: is-json, weight: 0}]}", None),
+    ],
+)
+def test_what_would_surprise_its_reader_is_a_warning(tmp_path: Path, rules: str, warning: str | None) -> None:
+    warnings = spec(tmp_path, HEAD + f"      - {rules}\n").warnings
+    assert len(warnings) == (warning is not None)
+    assert warning is None or warning in warnings[0]
+
+
+def test_a_case_of_skipped_evaluators_alone_is_not_without_weight(tmp_path: Path) -> None:
+    assert spec(tmp_path, HEAD + "      - {type: llm-grader, weight: 0}\n").warnings == []

@@ -91,3 +91,32 @@ def test_what_is_named_and_no_log_could_not_be_read(tmp_path: Path) -> None:
             done = subprocess.run([*command, *named], cwd=tmp_path, capture_output=True, text=True, check=False)
             assert done.returncode == code, named
             assert (f"{notes}: not a log of a known agent" in done.stderr) == (code == 4)
+
+
+def once(tmp_path: Path, *options: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "agentv_stream", "tail", "--once", "--state", str(tmp_path / "state"), *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+def test_logs_that_are_not_followed_because_of_their_names_are_told(tmp_path: Path) -> None:
+    """`A.JSONL` and `run.log` in a followed folder were passed over without a word."""
+    log = grow(tmp_path / "a", ONE, 0, 9).read_bytes()
+    for name in ("A.JSONL", "run.log", "deep/x.txt"):
+        path = tmp_path / "a" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(log)
+    for name in ("notes.log", "empty.txt", "page.html"):
+        (tmp_path / "a" / name).write_text("2026-01-01 started\n" if "notes" in name else "")
+    code, err = once(tmp_path, "a")
+    assert code == 0
+    assert "warning: 3 logs not followed: their names do not end in .jsonl, .json or .ndjson" in err
+    assert all(name in err for name in ("A.JSONL", "run.log", "deep/x.txt")) and "notes.log" not in err
+    assert "not followed" not in once(tmp_path, "a/run.log")[1]
+
+
+def test_a_folder_that_does_not_exist_yet_is_an_error_with_what_to_do(tmp_path: Path) -> None:
+    """A slip in its name would be waited for without end."""
+    code, err = once(tmp_path, "logs/today")
+    assert code == 4
+    assert "logs/today: no such file or folder; a folder that an agent will fill is made first (mkdir -p)" in err

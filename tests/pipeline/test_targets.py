@@ -288,3 +288,30 @@ def test_what_is_wrong_with_a_target_stops_nobody_who_wants_another_one(tmp_path
         with pytest.raises(SpecError, match=text) as refused:
             load_targets(path, {}, wanted=name)
         assert len(refused.value.further) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "sign"),
+    [
+        ("agent --json {PROMPT} | tee log", "|"),
+        ("cd x && agent {PROMPT}", "&&"),
+        ("agent {PROMPT} > out", ">"),
+        ("agent {PROMPT} 2>/dev/null", "2>/dev/null"),
+        ("agent --home $HOME {PROMPT}", "$HOME"),
+        ("~/bin/agent {PROMPT}", "~/bin/agent"),
+        ("agent {PROMPT} ; true", ";"),
+    ],
+)
+def test_what_only_a_shell_would_understand_is_a_warning(tmp_path: Path, command: str, sign: str) -> None:
+    """The agent got `|` and `tee` as arguments, and nobody was told."""
+    loaded = load(tmp_path, f"targets:\n  - {{name: t, provider: cli, command: '{command}'}}\n")
+    assert [text.partition("yaml:")[2] for text in loaded.warnings] == [
+        f"2: {sign} in its command line is a plain word: no shell reads it; write sh -c '…'"
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", ["[sh, -c, 'agent $1 | tee log && true', x, '{PROMPT}']", "'agent a|b x&&y {PROMPT} --x=~/y'"]
+)
+def test_words_of_a_script_are_no_such_signs(tmp_path: Path, command: str) -> None:
+    assert load(tmp_path, f"targets:\n  - {{name: t, provider: cli, command: {command}}}\n").warnings == []

@@ -7,8 +7,9 @@ from msgspec import Raw
 
 from agentv_stages.model.event import AssistantText
 from agentv_stages.trajectory import ConfigError, build
-from agentv_stages.trajectory.answer import LONGEST, MOST_PIECES, Answer
+from agentv_stages.trajectory.answer import KINDS, LONGEST, MOST_PIECES, Answer
 from support.events import at
+from support.trajectories import Trace, evaluator_of, judge, score
 
 
 def said(text: str) -> AssistantText:
@@ -65,3 +66,24 @@ def test_a_list_is_refused_where_only_one_text_can_be_meant(kind: str) -> None:
     with pytest.raises(ConfigError, match="takes one text"):
         build({"type": kind, "value": ["a", "b"]})
     assert build({"type": kind, "value": ["a"]})
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "is-json"])
+def test_without_an_answer_every_check_fails_negated_or_not(kind: str) -> None:
+    """A run that crashed before its answer passed all negated checks."""
+    config = {"type": kind, "value": "x"}
+    silent = Trace().call("Read").events
+    for negate in (False, True):
+        result = judge(evaluator_of({**config, "negate": negate}), silent)
+        assert (result.verdict, [a.text for a in result.assertions]) == ("fail", ["There was no answer"])
+        assert result.warnings == ("there was no answer",)
+    compat = judge(evaluator_of({**config, "negate": True}, compat=True), silent)
+    assert compat.verdict == "pass"
+
+
+@pytest.mark.parametrize("kind", ["contains", "icontains", "equals", "starts-with", "ends-with", "regex"])
+def test_a_letter_with_an_accent_is_the_same_however_it_was_typed(kind: str) -> None:
+    one, two = "caf\u00e9", "cafe\u0301"
+    for wanted, said in ((one, two), (two, one)):
+        assert score({"type": kind, "value": wanted}, Trace().text(said).events) == (1, True)
+    assert score({"type": kind, "value": one}, Trace().text(two).events, compat=True) == (0, False)

@@ -2,7 +2,10 @@
 
 import pytest
 
+from agentv_stages.model.event import ToolCall
+from agentv_stages.trajectory.call_form import CallForm
 from agentv_stages.trajectory.wildcards import glob, host_of, path_test, text_test
+from support.trajectories import Trace
 
 
 @pytest.mark.parametrize(
@@ -88,3 +91,45 @@ def test_a_long_text_of_an_agent_does_not_keep_a_pattern_busy() -> None:
     assert not glob("*x*y*x*z")("xy" * 20_000)
     assert not path_test("**/x/**/x/**/z")("x/" * 20_000)
     assert not path_test("*x*y*x*z")("xy" * 20_000)
+
+
+@pytest.mark.parametrize("text", ["rm -fr x", "rm -r -f x", "rm -f  -r x", "rm -rf x"])
+@pytest.mark.parametrize("rule", ["rm -rf *", "rm -fr:*", "rm -f -r *"])
+def test_the_order_of_short_options_does_not_matter(rule: str, text: str) -> None:
+    """`Bash(rm -rf *)` passed `rm -fr x`."""
+    assert text_test(rule)(text)
+    assert text_test(rule)(text.removesuffix(" x"))
+
+
+@pytest.mark.parametrize("text", ["rm x", "rm -f x", "rm -rfv x", "rmdir -rf x", "rm --rf x", "echo rm-rf x"])
+def test_other_options_are_another_text(text: str) -> None:
+    assert not text_test("rm -rf *")(text)
+
+
+def test_what_matched_without_order_still_does() -> None:
+    assert text_test("ls -l *")("ls -l -a x")
+    assert text_test("git push -f")("git push -f")
+    assert text_test("tar -x*")("tar -xzf a")
+
+
+def test_a_rule_about_short_options_is_looked_at_in_whole_command_lines() -> None:
+    form = CallForm("Bash(rm -rf *)")
+    for command in ("cd x && rm -fr y", "sudo rm -f -r y", "echo a; rm -rf y"):
+        call = Trace().call("Bash", {"command": command}, command=command).events[0]
+        assert isinstance(call, ToolCall) and form.fits(call), command
+
+
+@pytest.mark.parametrize(
+    ("form", "command", "files"),
+    [
+        ("Edit(caf\u00e9/**)", None, ("cafe\u0301/a.py",)),
+        ("Edit(cafe\u0301/**)", None, ("caf\u00e9/a.py",)),
+        ("Bash(rm caf\u00e9*)", "rm cafe\u0301/x", ()),
+        ("Bash(rm cafe\u0301*)", "rm caf\u00e9/x", ()),
+    ],
+)
+def test_names_are_the_same_composed_or_not(form: str, command: str | None, files: tuple[str, ...]) -> None:
+    """macOS gives file names with letters and accents apart: a rule typed on a keyboard did not match them."""
+    tool, args = ("Bash", {"command": command}) if command else ("Edit", {"file_path": files[0]})
+    call = Trace().call(tool, args, command=command, files=files).events[0]
+    assert isinstance(call, ToolCall) and CallForm(form).fits(call)

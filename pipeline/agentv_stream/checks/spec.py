@@ -13,10 +13,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from agentv_stages.trajectory import Case, Context
+from agentv_stages.trajectory import Case, Context, Evaluator
 from agentv_stages.trajectory.config import spelled
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stream.checks.spec_doubts import doubts
+from agentv_stream.checks.spec_doubts import NO_WEIGHT, doubts, weightless
 from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
 from agentv_stream.checks.spec_globs import IS_GLOB, files_of
 from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP, snake
@@ -165,11 +165,15 @@ class _Loader:
                 text = f"{place}: two cases are called {case.id!r}; the other one is {seen[case.id]}"
                 self.errors.note(SpecError(text))
             seen.setdefault(case.id, place)
+            weights: list[float] = []
             for item in case.items:
                 with self.errors.noting():
-                    make(item, case.context)
+                    member = make(item, case.context)
+                    weights += [member.terms.weight] if isinstance(member, Evaluator) else []
                     for doubt in doubts(item.config, case.context, case.left_out):
                         self._warn(item.document, item.at, doubt)
+            if weightless(weights):
+                self._warn(document, at, f"the case {case.id!r}: {NO_WEIGHT}")
         self.errors.check()
         if not self.spec.cases:
             raise SpecError(f"{self.spec.path}:1: the spec has no cases")

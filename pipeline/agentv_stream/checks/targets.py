@@ -27,6 +27,9 @@ REMOVED_IN = "0.2.0"
 OLD_NAMES = ("log_format", "log_output_format")
 OLD_VALUES: Mapping[str, StreamLog] = {"json": "raw", "raw": "raw", "summary": "summary"}
 
+SHELL_SIGN = re.compile(r"\|\|?&?|&&?|;|\d*[<>]\S*|\$(?!\{\{)[A-Za-z_({].*|~(?:/.*)?|`.*", re.DOTALL)
+"""Words that only mean something to a shell: operators, redirections, `$HOME`, `~/x`."""
+
 MOST_WORD_BYTES = 128 * 1024
 """Bytes of one word of a command line, with the null byte at its end. Source: Linux, MAX_ARG_STRLEN."""
 
@@ -260,6 +263,8 @@ class _Reader:
             given = self.split(at, self.text(program))
         else:
             given = []
+        if signs := [word for word in (*given, *words) if SHELL_SIGN.fullmatch(word)]:
+            self.warn(at, f"{signs[0]} in its command line is a plain word: no shell reads it; write sh -c '…'")
         if any(PROMPT in word for word in given):
             return (*given, *words)  # a whole command line given by the user
         if not agent.command:
@@ -273,6 +278,11 @@ class _Reader:
         if agent.command[-1] == PROMPT:
             return (*head, *agent.command[1:-1], *chosen, *words, PROMPT)
         return (*head, *agent.command[1:], *chosen, *words)
+
+    def warn(self, at: At, text: str) -> None:
+        warning = f"{self.document.path}:{self.document.line(at)}: {text}"
+        if warning not in self.found.warnings:
+            self.found.warnings.append(warning)
 
     def words(self, at: At, items: list[Any]) -> list[str]:
         for i, item in enumerate(items):

@@ -8,6 +8,7 @@ from typing import Literal
 
 import anyio
 
+from agentv_stages.model.visible import counted, visible
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.roots import told_roots
 from agentv_stream.cli.telling import quiet_stdout, say
@@ -22,6 +23,7 @@ from agentv_stream.discovery.discover import (
 )
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import Root, find_roots, is_database
+from agentv_stream.discovery.skipped import skipped_logs
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
 from agentv_stream.following.cursor_database import state_folder
 from agentv_stream.following.cursors import CursorStore
@@ -172,10 +174,16 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     folders = [t for t in options.targets if is_folder(t) or is_database(t)]
     if folders:
         plan.roots = find_roots(folders, provider=options.provider)
+        _tell_skipped([folder for folder in folders if is_folder(folder)])
     rest = [t for t in options.targets if t not in folders]
     there = [t for t in rest if is_there(t.partition(STORE_SIGN)[0])]
     plan.paths = list(dict.fromkeys(str(absolute(t)) for t in there))
     names = [t for t in rest if not is_there(t.partition(STORE_SIGN)[0])]
+    for place in names:
+        if "/" in place:  # no session's id; a mistyped folder must not be waited for
+            raise SourceError(
+                f"{place}: no such file or folder; a folder that an agent will fill is made first (mkdir -p)"
+            )
     if names or not options.targets:
         roots = told_roots(options.roots, options.provider, settings.roots)
         if names:
@@ -188,6 +196,15 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     if options.project:
         plan.wanted, plan.meant = _of_project(options.project, plan.wanted), _of_project(options.project)
     return plan
+
+
+def _tell_skipped(folders: list[str]) -> None:
+    """Warns of logs that are not followed because of their names."""
+    found = [path for folder in folders for path in skipped_logs(folder)]
+    if found:
+        shown = ", ".join(visible(path, 200) for path in found[:3]) + (", …" if len(found) > 3 else "")
+        why = "their names do not end in .jsonl, .json or .ndjson; give them by name to follow them"
+        say(f"warning: {counted(len(found), 'log')} not followed: {why}: {shown}")
 
 
 def _check_together(options: TailOptions) -> None:

@@ -1,7 +1,9 @@
 """contains, equals, starts-with, ends-with, regex, is-json and their kin: checks on the text of the last answer.
 
 They need neither a model nor a script, so they are evaluated here. The text is the last answer of the main stream, at
-most 1 MiB of it; it can change until the end, and so can the verdict.
+most 1 MiB of it; it can change until the end, and so can the verdict. Without an answer every check fails, negated or
+not: nothing shows what it would have said. Texts are compared as NFC, so an é is an é however it was typed.
+`compat`: as in AgentV, no answer is an empty one, and code points are compared.
 """
 
 import json
@@ -13,6 +15,7 @@ from msgspec import Struct
 
 from agentv_stages.model.event import MAIN, AnyEvent, AssistantText
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
+from agentv_stages.trajectory.wildcards import composed
 
 KINDS = (
     "contains",
@@ -72,22 +75,27 @@ class AnswerState(Struct):
 class Answer:
     """Score 1 or 0. `values` are the texts to find; for `regex` the first is the pattern, `flags` as in JavaScript.
 
+    `negated`: the score will be inverted, so that a missing answer must score 1 to fail.
     Raises: ValueError for an invalid pattern.
     """
 
     threshold: float | None = None
 
-    def __init__(self, kind: str, values: Sequence[str], flags: str = "") -> None:
+    def __init__(
+        self, kind: str, values: Sequence[str], flags: str = "", negated: bool = False, compat: bool = False
+    ) -> None:
         self.state = AnswerState()
         self._kind = kind
-        self._values = tuple(values)
+        self._values = tuple(values if compat else map(composed, values))
+        self._negated = negated
+        self._compat = compat
         self._pattern: re.Pattern[str] | None = None
         if kind == "regex":
             known = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
             bits = re.NOFLAG
             for flag in flags:
                 bits |= known.get(flag, re.NOFLAG)
-            self._pattern = _compiled(values[0], bits)
+            self._pattern = _compiled(self._values[0], bits)
 
     def observe(self, event: AnyEvent) -> bool:
         if type(event) is AssistantText and event.source.stream == MAIN and not event.synthetic:
@@ -106,7 +114,12 @@ class Answer:
     def finish(self) -> None:
         self._join()
         self.state.done = True
-        self.state.passed = self._test(self.state.text)
+        if self._compat:
+            self.state.passed = self._test(self.state.text)
+        elif self.state.evidence is None:
+            self.state.passed = self._negated
+        else:
+            self.state.passed = self._test(composed(self.state.text))
 
     def _join(self) -> None:
         state = self.state
@@ -142,6 +155,9 @@ class Answer:
         return False
 
     def prove(self, proof: Proof) -> None:
+        if self.state.evidence is None and self.state.done and not self._compat:
+            proof.add("There was no answer", self._negated)
+            return
         wanted = ", ".join(repr(v) for v in self._values)
         where = (self.state.evidence,) if self.state.evidence is not None else ()
         verb = "fits" if self.state.passed else "does not fit"

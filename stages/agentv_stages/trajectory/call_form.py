@@ -68,7 +68,11 @@ class CallForm:
         inner: str | None = found.group(2)
         self.inner = inner.strip() if inner is not None and inner.strip() not in ("", "*") else None
         # A word that every matching command must contain, once quotes are gone: most commands need no closer look.
-        words = [word for word in re.split(r"[*\s]+", (self.inner or "").removesuffix(":*")) if word]
+        words = [
+            word
+            for word in re.split(r"[*\s]+", (self.inner or "").removesuffix(":*"))
+            if word.isascii() and word[:1] not in ("", "-")
+        ]
         self._word = QUOTES.sub("", max(words, key=len)) if words else ""
 
     def fits(self, call: ToolCall, folder: str | None = None) -> bool:

@@ -308,4 +308,4 @@ def answer(config: Config, scope: Scope) -> Rule:
     flags = config.get("flags", "")
     if not isinstance(flags, str) or set(flags) - set(JAVASCRIPT_FLAGS):
         raise ConfigError(f"flags are letters of {JAVASCRIPT_FLAGS!r}, as in JavaScript", ("flags",))
-    return Answer(kind, values, flags)
+    return Answer(kind, values, flags, flag(config, "negate", False), scope.compat)

@@ -3,12 +3,27 @@
 The texts come from agents, so no test may take more than time in proportion to the text: `.*x.*y.*z` as a plain
 regular expression took minutes for a command of 2,000 characters. After `*`, a piece is therefore looked for where it
 comes first, and never again (an atomic group), which finds whatever can be found.
+
+Both sides are compared as NFC: macOS gives file names in NFD, where an é is two characters.
 """
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
+
+OPTIONS = re.compile(r"(?<=\s)-[A-Za-z]+(?:\s+-[A-Za-z]+)*(?=\s|$)")
+"""Options of one letter, together or one after the other."""
+
+
+def composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _ordered(text: str) -> str:
+    """A command text whose options of one letter are joined and sorted: `-r -f` and `-fr` are `-fr`."""
+    return OPTIONS.sub(lambda found: "-" + "".join(sorted(set(found[0]) - {"-", " ", "\t", "\n"})), text)
 
 
 def _pattern(pattern: str, question: bool, flags: re.RegexFlag) -> re.Pattern[str]:
@@ -26,25 +41,38 @@ def _pattern(pattern: str, question: bool, flags: re.RegexFlag) -> re.Pattern[st
 @lru_cache(maxsize=1024)
 def glob(pattern: str) -> Callable[[str], bool]:
     """A test for whole names: `*` and `?` are wildcards, no other character is special, case does not matter."""
-    compiled = _pattern(pattern, True, re.IGNORECASE)
-    return lambda text: compiled.fullmatch(text) is not None
+    compiled = _pattern(composed(pattern), True, re.IGNORECASE)
+    return lambda text: compiled.fullmatch(composed(text)) is not None
 
 
 @lru_cache(maxsize=1024)
 def text_test(pattern: str) -> Callable[[str], bool]:
-    """A test for command texts: `*` is any text, `rm:*` and `rm *` also match the bare `rm`. Case matters."""
+    """A test for command texts: `*` is any text, `rm:*` and `rm *` also match the bare `rm`. Case matters, the order of
+    options of one letter does not: `rm -rf *` matches `rm -fr x` and `rm -r -f x`."""
+    pattern = composed(pattern)
     if pattern.endswith(":*"):
         pattern = pattern[:-2] + " *"
     bare = pattern[:-2] if pattern.endswith(" *") else None
     compiled = _pattern(pattern, False, re.NOFLAG)
-    return lambda text: compiled.fullmatch(text) is not None or text == bare
+    if OPTIONS.search(pattern) is None:
+        return lambda text: compiled.fullmatch(composed(text)) is not None or composed(text) == bare
+    ordered, short = _pattern(_ordered(pattern), False, re.NOFLAG), None if bare is None else _ordered(bare)
+
+    def test(text: str) -> bool:
+        text = composed(text)
+        if compiled.fullmatch(text) is not None or text == bare:
+            return True
+        text = _ordered(text)
+        return ordered.fullmatch(text) is not None or text == short
+
+    return test
 
 
 @lru_cache(maxsize=1024)
 def path_test(pattern: str) -> Callable[[str], bool]:
     """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` matches the end of a
     path, one that ends with `/` all that is in the folder."""
-    pattern = _plain(pattern)
+    pattern = _plain(composed(pattern))
     if pattern.endswith("/"):
         pattern += "**"
     parts = [part for part in re.split(r"(\*\*/?|\*|\?)", pattern) if part]
@@ -52,7 +80,9 @@ def path_test(pattern: str) -> Callable[[str], bool]:
         parts.insert(0, "**/")
 
     def test(path: str) -> bool:
-        path = posixpath.normpath(re.sub("^/+", "/", path.replace("\\", "/")))  # it keeps two slashes at the head
+        path = posixpath.normpath(
+            re.sub("^/+", "/", composed(path).replace("\\", "/"))
+        )  # it keeps two slashes at the head
         ends = {0}  # where in the path the parts so far can end
         for part in parts:
             ends = _ends(part, path, ends)
