@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 
-from agentv_stages.figures.result import Result
+from agentv_stages.figures.result import Result, has_drifted
 from agentv_stages.model.tokens import output_text
 from agentv_stages.model.visible import columns, visible
 from agentv_stream.errors import SinkError
 
 MOST_TOOLS = 4
+DRIFTED = "new         `agentv-stream providers --drift LOG` lists what this version does not know, for a bug report\n"
 
 
 def tell_closing(result: Result, failures: Iterable[Exception]) -> None:
@@ -64,6 +65,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
         f"transcript  {transcript}\n"
         f"{_trajectory(result.outputs.trajectory)}"
         f"{figures}\n"
+        f"{DRIFTED if has_drifted(result.unknown, result.records) else ''}"
     )
 
 

@@ -54,7 +54,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "agentv-stream query @slow.sql dataset/ --csv",
     ),
     "redact": ("agentv-stream redact session.jsonl > shareable.jsonl", "agentv-stream redact --list session.jsonl"),
-    "providers": ("agentv-stream providers --provider codex",),
+    "providers": ("agentv-stream providers --provider codex", "agentv-stream providers --drift session.jsonl"),
     "tools": ("agentv-stream tools --provider gemini",),
     "schema": ("agentv-stream schema transcript",),
     "cursors": ("agentv-stream cursors list", "agentv-stream cursors reset 3f2a"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agentv_stages.figures.merge import DIMENSIONS, ESTIMATE, By, Figures, Summary
-from agentv_stages.model.visible import visible
+from agentv_stages.model.visible import counted, visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import summarize_groups
 from agentv_stream.cli.fitting import print_fitting
@@ -71,6 +71,12 @@ def show_figures(
     if not quiet:
         for note in outcome.notes:
             say(note)
+        drifted = outcome.summary.total().drifted
+        if drifted:
+            say(
+                f"{counted(drifted, 'session')} with more than 1 % of records of unknown types;"
+                " `agentv-stream providers --drift LOG` lists them for a bug report"
+            )
     tell_failures(outcome)
     if not outcome.done and not outcome.failures:
         say(f"no session was found in {', '.join(sources)}")

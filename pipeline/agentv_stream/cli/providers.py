@@ -1,4 +1,5 @@
-"""`agentv-stream providers`: each dialect that is read, how to make it, versions seen, its end, its losses."""
+"""`agentv-stream providers`: each dialect that is read, how to make it, versions seen, its end, its losses; or what is
+new in given logs."""
 
 import shutil
 import sys
@@ -8,19 +9,28 @@ import typer
 
 from agentv_stages.model.payload import indented_json
 from agentv_stages.providers import all_providers
-from agentv_stream.cli.telling import say
+from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.documentation.provider_table import dialect_rows, text_table
 from agentv_stream.errors import UsageError
 from agentv_stream.named_provider import named_provider
 
 
 def providers(
+    logs: Annotated[
+        list[str] | None, typer.Argument(metavar="LOGS...", help="With --drift: files, folders, stores, session ids.")
+    ] = None,
     provider: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this provider (a name or an alias).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, one array of dialects.")] = False,
+    drift: Annotated[
+        bool,
+        typer.Option("--drift", help="What is new in LOGS: types of records, fields, words; no contents, with counts."),
+    ] = False,
 ) -> None:
     """Print which logs are read: how to make them, which versions were seen, how they end, what they cannot say."""
+    if drift or logs:
+        raise typer.Exit(_drift(logs or [], provider, as_json, drift))
     try:
         one = named_provider(provider)
     except UsageError as error:
@@ -31,3 +41,24 @@ def providers(
         sys.stdout.write(indented_json(rows).decode())
     else:
         sys.stdout.write(text_table(rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+
+
+def _drift(logs: list[str], provider: str | None, as_json: bool, wanted: bool) -> int:
+    """Prints what is new in logs, on standard error what cannot be read; returns the exit code."""
+    from agentv_stream.bulk.find import Trouble
+    from agentv_stream.drift.report import drift_json, drift_of, drift_text
+    from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError
+
+    trouble: Trouble = []
+    try:
+        if not wanted or not logs:
+            raise UsageError("expected `providers --drift LOGS...`")
+        found = drift_of(logs, provider, trouble)
+        with to_stdout():
+            sys.stdout.write(indented_json(drift_json(found)).decode() if as_json else drift_text(found))
+    except AgentvStreamError as error:
+        say(str(error))
+        return error.exit_code
+    for place, cause in trouble:
+        say(str(cause) if place in str(cause) else f"{place}: {cause}")
+    return EXIT_IO if trouble else EXIT_FINE

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct, field
 
 from agentv_stages.figures.counters import OUTCOMES, ToolSums
-from agentv_stages.figures.result import Observer
+from agentv_stages.figures.result import Observer, has_drifted
 from agentv_stages.model.event import FAILED_OUTCOMES
 from agentv_stages.model.times import iso
 from agentv_stages.model.tokens import FIELDS, PICO, Tokens, pico
@@ -63,6 +63,7 @@ class Figures(Struct):
     edited: int = 0  # sessions with an edit
     duration_ms: int = 0
     timed: int = 0  # sessions whose duration is known
+    drifted: int = 0  # sessions with more than 1 % of records of unknown types
     cost_pico: int = 0
     costed: int = 0  # sessions whose agent reported its cost
     estimated_pico: int = 0
@@ -147,6 +148,7 @@ _NUMBERS = (
     "edited",
     "duration_ms",
     "timed",
+    "drifted",
     "cost_pico",
     "costed",
     "estimated_pico",
@@ -213,6 +215,7 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
     tokens = totals.tokens()
     out.tokens.add(tokens)
     out.faults = dict(observer.counters.faults)
+    out.drifted = int(has_drifted(observer.counters.unknown, facts.records))
     duration, cost = totals.duration_ms, totals.cost_usd
     if duration is not None:
         out.duration_ms, out.timed = duration, 1

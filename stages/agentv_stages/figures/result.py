@@ -1,6 +1,6 @@
 """The result of a session, `agentv_stream.result.v1`: who, how it ended, statistics, tokens, cost, faults, outputs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from agentv_stages.model.tokens import tokens_json
 
 SCHEMA = "agentv_stream.result.v1"
 MOST_INDENTED = 256 * 1024
+DRIFT = 0.01  # the share of records of unknown types from which on a log has drifted from what is known
 MOST_NAMES = 1_000  # of unknown and of ignored records
 LONGEST_NAME = 500
 OTHER = "(other)"
@@ -200,6 +201,11 @@ def _count(counts: dict[str, int], name: str, count: int) -> None:
     if name not in counts and (len(counts) >= MOST_NAMES or len(name) > LONGEST_NAME):
         name = OTHER
     counts[name] = counts.get(name, 0) + count
+
+
+def has_drifted(unknown: Mapping[str, int], records: int) -> bool:
+    """Whether so many records are of unknown types that figures may be incomplete."""
+    return sum(unknown.values()) > DRIFT * records
 
 
 class Observer:

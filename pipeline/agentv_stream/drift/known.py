@@ -1,0 +1,42 @@
+"""What is known of each dialect: the fields and words of recordings, and the fields that its decoder reads.
+
+The catalogue is `known.json`, which `learn` writes: `{dialect: {fields: {path: kinds}, words: {path: words}}}`, kinds
+and words separated by spaces.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module, resources
+
+import msgspec
+from msgspec import Struct
+
+from agentv_stages.model.provider import Dialect
+
+
+class Shapes(Struct, frozen=True):
+    """The fields of a dialect with their kinds, and the words that stand in them."""
+
+    fields: dict[str, str] = {}
+    words: dict[str, str] = {}
+
+
+NOTHING = Shapes()
+_decode = msgspec.json.Decoder(dict[str, Shapes]).decode
+
+
+@cache
+def catalogue() -> Mapping[str, Shapes]:
+    """The shapes of every dialect of which there are recordings."""
+    return _decode(resources.files(__package__).joinpath("known.json").read_bytes())
+
+
+def names_read(dialect: Dialect) -> frozenset[str]:
+    """The names of all fields that the decoder of a dialect reads, wherever they stand."""
+    package = ".".join(getattr(dialect.decoder, "__module__", "").split(".")[:3])
+    try:
+        wire = import_module(f"{package}.wire")
+    except ImportError:
+        return frozenset()
+    structs = [one for one in vars(wire).values() if isinstance(one, type) and issubclass(one, Struct)]
+    return frozenset(name for one in structs for name in one.__struct_encode_fields__)
