@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.chain.normalize import Normalize
 from agentv_stages.model.event import AssistantText, Notification, Retract, SessionInfo, UserText
 from agentv_stages.providers.codex import PROVIDER
+from agentv_stream import normalize_tool_call
 from support.app_server import SERVER, ended, item, note, started
-from support.decoding import calls, check_laws, decoded, dialect, lines, results, texts, usages
+from support.decoding import best, calls, check_laws, decoded, dialect, lines, results, texts, usages
 
 ROLLOUT = dialect(PROVIDER, "codex-rollout")
 THREAD = "01a22257-b16d-7d43-bcb4-597d00368c2b"
@@ -175,3 +177,30 @@ def test_turns_taken_back_that_the_log_does_not_name_are_reported() -> None:
     events = decoded(SERVER, given).events
     assert [e for e in events if isinstance(e, Retract)] == []
     assert [e.level for e in events if isinstance(e, Notification) and e.name == "thread/reverted"] == ["warning"]
+
+
+NAMED = {"tool": "mcp:my-server/my-skill", "arguments": {"q": 1}, "status": "completed"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"type": "item.completed", "item": {"id": "i", "type": "mcp_tool_call", "server": "", **NAMED}}],
+        [{"type": "item.completed", "item": {"id": "i", "type": "dynamic_tool_call", **NAMED}}],
+        [META, event("item_completed", thread_id=THREAD, item={"type": "McpToolCall", "id": "i", **NAMED})],
+        [
+            META,
+            line(
+                "response_item",
+                {"type": "function_call", "call_id": "i", "name": NAMED["tool"], "arguments": '{"q":1}'},
+            ),
+        ],
+        [note("item/completed", item={"id": "i", "type": "mcpToolCall", "server": "", **NAMED})],
+    ],
+    ids=["mcp item", "dynamic item", "rollout item", "rollout call", "app-server item"],
+)
+def test_a_skill_named_as_agentv_names_it_is_a_skill_in_every_form_of_log(given: list[Row]) -> None:
+    name, _ = best(PROVIDER, lines(*given))
+    [call] = [Normalize(PROVIDER.tools).call(c) for c in calls(decoded(dialect(PROVIDER, name), lines(*given)).events)]
+    wanted = normalize_tool_call("codex", {"tool": NAMED["tool"], "input": {"q": 1}})
+    assert {"tool": call.tool, "input": call.input} == wanted

@@ -197,3 +197,21 @@ def test_of_a_run_without_a_stream_nothing_shows_that_a_skill_was_not_used(confi
     assert judge(evaluator_of(config), []).assertions[-1].text == NO_TRACE
     assert score(config, Trace().text().events) == (1, True)
     assert score(config, [], compat=True) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "server", "args", "hit"),
+    [
+        ("Skill", None, {"skill": f"my-server/{SKILL}"}, True),
+        (f"mcp__my-server__{SKILL}", "my-server", {"q": 1}, True),
+        (f"mcp__{SKILL}__other", SKILL, {}, False),
+        (f"mcp__my-server__my-{SKILL}", "my-server", {}, False),
+    ],
+)
+def test_a_skill_of_an_mcp_server_is_the_same_for_all_agents(
+    tool: str, server: str | None, args: dict[str, Any], hit: bool
+) -> None:
+    """AgentV names such a call of Codex `mcp:<server>/<skill>`, and that a skill."""
+    events = Trace().call(tool, args, server=server).events
+    assert score(trigger(), events) == (float(hit), hit)
+    assert score(trigger(skill=f"my-server/{SKILL}"), events) == (float(hit), hit)

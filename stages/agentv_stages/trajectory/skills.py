@@ -1,9 +1,9 @@
 """skill-trigger, skill-used, not-skill-used: which skills an agent loaded, derived from canonical calls only.
 
-A skill is loaded by the Skill tool, by reading a file below `skills/<name>/`, or by a shell call that reads one. There
-is no agent-specific code here: Codex's `cat skills/x/SKILL.md` is a Read after `Normalize`, Copilot's `Viewing …`
-contains its path. `skill-trigger` looks at calls when they are requested, `skill-used` counts a load once its result
-is `ok`.
+A skill is loaded by the Skill tool, by reading a file below `skills/<name>/`, or by a shell call that reads one. For
+`skill-trigger` the tool of an MCP server that has the skill's name counts, too. There is no agent-specific code here:
+Codex's `cat skills/x/SKILL.md` is a Read after `Normalize`, Copilot's `Viewing …` contains its path. `skill-trigger`
+looks at calls when they are requested, `skill-used` counts a load once its result is `ok`.
 """
 
 import re
@@ -50,9 +50,15 @@ def loads(call: ToolCall) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def offered(call: ToolCall) -> tuple[str, ...]:
+    """The skill that a call of an MCP server's tool is, `<server>/<tool>`: AgentV names Codex' MCP calls as skills."""
+    server = call.server
+    return (f"{server}/{call.tool.removeprefix(f'mcp__{server}__')}",) if server else ()
+
+
 def same_skill(wanted: str, name: str) -> bool:
-    """Whether `name` is the skill `wanted`; plugins prefix their own name and a colon."""
-    return name == wanted or (":" not in wanted and name.endswith(":" + wanted))
+    """Whether `name` is the skill `wanted`; plugins prefix their name and a colon, MCP servers theirs and a slash."""
+    return name == wanted or any(mark not in wanted and name.endswith(mark + wanted) for mark in ":/")
 
 
 class TriggerState(Struct):
@@ -107,9 +113,10 @@ class SkillTrigger:
         if self._compat:
             self._compat_call(call)
             return
-        for name in loads(call):
+        for name in (*loads(call), *offered(call)):
             if same_skill(self._skill, name):
                 how = "Skill tool invoked with" if call.tool == "Skill" else f"{call.tool} loaded a file of"
+                how = "MCP tool offers" if call.server else how
                 self._hit(call, f'{how} skill="{name}"')
                 return
 

@@ -25,6 +25,7 @@ from agentv_stages.providers.codex.wire import (
     decode_invocation,
     duration_ms,
     first,
+    mcp_name,
     parts_of,
     word,
 )
@@ -231,7 +232,7 @@ def described(item: Item) -> tuple[str, Raw]:
     if kind == "FileChange":
         return "file_change", to_raw({"changes": changes_of(item.changes)})
     if kind in ("McpToolCall", "DynamicToolCall"):
-        name = f"mcp__{item.server or ''}__{item.tool or ''}" if kind == "McpToolCall" else item.tool or "dynamic_tool"
+        name = mcp_name(item) if kind == "McpToolCall" else item.tool or "dynamic_tool"
         return name, item.arguments if given(item.arguments) else EMPTY_OBJECT
     if kind in ("CollabAgentToolCall", "CollabToolCall"):
         members = {"prompt": item.prompt} if given(item.prompt) else {}

@@ -36,6 +36,7 @@ from agentv_stages.providers.codex.wire import (
     decode_exec,
     duration_ms,
     first,
+    mcp_name,
     member,
     plain,
     word,
@@ -305,7 +306,7 @@ def _change(item: Item) -> tuple[str, Raw]:
 
 def _mcp(item: Item) -> tuple[str, Raw]:
     value = item.arguments if given(item.arguments) else EMPTY_OBJECT
-    return f"mcp__{item.server or ''}__{item.tool or ''}", value
+    return mcp_name(item), value
 
 
 def _collab(item: Item) -> tuple[str, Raw]:

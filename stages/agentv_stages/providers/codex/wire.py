@@ -90,6 +90,12 @@ class Item(Struct, gc=False):
     agent_path: str | None = None
 
 
+def mcp_name(item: Item) -> str:
+    """The name of an MCP call; AgentV's `mcp:<server>/<skill>` stays as it is, because the table has it."""
+    tool = item.tool or ""
+    return tool if tool.startswith("mcp:") else f"mcp__{item.server or ''}__{tool}"
+
+
 class ExecLine(Struct, gc=False):
     """A line of `exec --json`, generations B and C; AgentV's log of the SDK has it under `data`."""
 

@@ -1,6 +1,9 @@
-"""The tools of transcripts that are already canonical: canonical names stand for themselves; others are kept."""
+"""The tools of transcripts that are already canonical: canonical names stand for themselves; others are kept.
 
-from agentv_stages.model.tools import CANONICAL, ToolTable, row, rows
+Early transcripts have names that AgentV normalised only later: `mcp:<server>/<skill>`, `Using skill: X`.
+"""
+
+from agentv_stages.model.tools import CANONICAL, TITLES, ToolTable, row, rows
 
 SOURCE = "agentv.transcript.v1 rows and AgentV trace events"
 
@@ -10,5 +13,7 @@ TABLE = ToolTable(
         *rows(SOURCE, {"Agent": "Task"}),
         row("apply_patch", "Edit", SOURCE, patch=True),
         row("file_change", "Edit", SOURCE, patch=True),
+        row("mcp:", "Skill", SOURCE, prefix=True, rest_key="skill"),
+        *TITLES,
     )
 )
