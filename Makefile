@@ -23,7 +23,7 @@ LOWEST := .cache/lowest
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-lowest judge lint types mypy pyright docs check soak mutate bench bench-peers clean
+.PHONY: help demo test test-lowest judge lint types mypy pyright docs check soak mutate shell-texts bench bench-peers clean
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -85,6 +85,10 @@ soak: $(VENV)/.dev  ## the tests of following in their long form; SOAK_MINUTES=3
 mutate: $(VENV)/.dev  ## mutated logs of every dialect; MUTATE_MINUTES=10, MUTATE_SEED=N to repeat a run
 	PYTHONPATH=tests $(BIN)/python tests/soak/mutate.py --minutes $(or $(MUTATE_MINUTES),10) \
 		$(if $(MUTATE_SEED),--seed $(MUTATE_SEED))
+
+shell-texts: $(VENV)/.dev  ## bash judges generated shell texts; SHELL_TEXTS=2000 of each sort, SEED=N for others
+	AGENTV_STREAM_SHELL_TEXTS=$(or $(SHELL_TEXTS),2000) AGENTV_STREAM_SEED=$(or $(SEED),1) \
+		$(BIN)/python -m pytest --timeout 1800 tests/stages/test_shell_against_bash.py
 
 bench: $(VENV)/.dev  ## the benchmarks, on synthetic logs
 	$(BIN)/python benchmarks/run.py

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agentv_stages.model.event import Kind
 from agentv_stages.shell import classify_shell, run_commands, runs_program, split_shell, words
 from agentv_stages.shell.reader import MAX_COMMANDS, Reader
+from agentv_stages.shell.wrappers import WRAPPERS
 
 PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch\n"
 
@@ -749,3 +750,82 @@ def test_conditions_lists_and_patterns_are_no_commands(condition: str) -> None:
 )
 def test_what_stands_in_and_behind_them_is_read(command: str, kind: Kind) -> None:
     assert classify_shell(command).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("flock /tmp/l rm x", "write"),
+        ("strace -f rm x", "write"),
+        ("trap 'rm x' EXIT", "write"),
+        ("trap - EXIT", "execute"),
+        ("git submodule foreach 'rm x'", "write"),
+        ("git rebase --exec 'rm x' main", "write"),
+        ("direnv exec . cat x", "read"),
+        ("dotenv -- cat x", "read"),
+        ("su bob -c 'cat x'", "read"),
+        ("watch -n 1 cat x", "read"),
+        ("at now <<'E'\nrm x\nE", "write"),
+        ("crontab - <<'E'\n5 4 * * * rm x\n@daily rm y\nE", "write"),
+        ("echo 'cat x' | at now", "read"),
+        ("busybox cat x", "read"),
+        ("env -S 'cat x'", "read"),
+        ("python3 -m pytest x", "execute"),
+        ("ssh host rm x", "execute"),
+        ("docker exec -it box cat x", "execute"),
+        ("kubectl exec pod -- rm x", "execute"),
+    ],
+)
+def test_a_program_that_runs_another_does_what_that_does(command: str, kind: Kind) -> None:
+    assert classify_shell(command).kind == kind
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "git log --grep rm",
+            "git rebase rm",
+            "git submodule status rm",
+            "docker ps rm",
+            "docker build -t rm .",
+            "su rm",
+        ),
+        *("kubectl get pod rm", "npm install rm", "uv pip install rm", "cargo run --bin rm", "python3 x.py -m rm"),
+        *(
+            "tmux kill-session -t rm",
+            "gdb -p 1 -ex rm",
+            "ssh -i rm host",
+            "at -l rm",
+            "python3 -c 'rm()' -m rm",
+            "nix build rm",
+        ),
+        *(
+            "docker run --name rm image ls",
+            "sudo -u rm ls",
+            "xargs -I rm ls rm",
+            "git -C rm status",
+            "watch -n 1 echo rm",
+        ),
+        *(
+            "flock rm ls",
+            "timeout 5 ls rm",
+            "direnv exec rm ls",
+            "poetry add rm",
+            "script rm",
+            "crontab rm",
+        ),
+    ],
+)
+def test_an_operand_of_a_program_that_runs_others_is_no_run(command: str) -> None:
+    assert not runs_program(command, "rm")
+
+
+def test_each_program_that_runs_others_has_a_source() -> None:
+    assert all(row.source for row in WRAPPERS.values())
+
+
+def test_many_commands_of_a_search_are_judged_once_each() -> None:
+    deep = "find . " + "-exec find . " * 1_000
+    assert classify_shell(deep).kind == "search"  # was read again from each of its places
+    assert run_commands("find . -exec true \\; -exec rm {} + -o -exec rm x \\;", "rm") == ["rm {}", "rm x"]

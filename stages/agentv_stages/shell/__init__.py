@@ -1,13 +1,26 @@
 """What a shell call does, decided from its text, by the same rules for every agent (docs/metrics.md, "Kinds of shell
 text").
 
-`reader` and `words` split a text into commands (with `powershell` for PowerShell), `scripts` finds what wrappers and
-shells run, `programs` (with `arguments`, `transfers` and `tables`) judges one program, `folders` follows `cd`, and
-`classify` combines it all into one answer.
+`reader` and `words` split a text into commands (with `powershell` for PowerShell), `wrappers` and `scripts` find what
+a program or a shell runs in turn, `subcommands` knows the options before a sub-command. `programs` (with `arguments`,
+`options`, `transfers` and `tables`) judges one program, `loads` finds the files that it reads besides, `folders`
+follows `cd`, and `classify` combines it all into one answer.
 """
 
-from agentv_stages.shell.classify import ShellFacts, classify_shell, run_commands, runs_program
-from agentv_stages.shell.folders import path_in
+from agentv_stages.shell.classify import ShellFacts, ShellTrace, classify_shell, run_commands, runs_program, trace_shell
+from agentv_stages.shell.folders import known_path, path_in
+from agentv_stages.shell.subcommands import without_options
 from agentv_stages.shell.words import split_shell
 
-__all__ = ["ShellFacts", "classify_shell", "path_in", "run_commands", "runs_program", "split_shell"]
+__all__ = [
+    "ShellFacts",
+    "ShellTrace",
+    "classify_shell",
+    "known_path",
+    "path_in",
+    "run_commands",
+    "runs_program",
+    "split_shell",
+    "trace_shell",
+    "without_options",
+]

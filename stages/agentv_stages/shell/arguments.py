@@ -11,17 +11,19 @@ ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Wr
 
 class Part(NamedTuple):
     """What a command does. `kind` None: nothing of interest (cd, echo). `patch`: the body of an `apply_patch`.
-    `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more. `more`: files that
-    it reads after `path`, or those that it writes. `folder`: where the files of a patch are."""
+    `inner`: the words of the commands that it runs for what it finds (`find -exec`), which may do more. `more`: files
+    that it reads after `path`, or those that it writes. `folder`: where the files of a patch are. `loads`: files whose
+    contents it reads beside what its kind and tool say (`cp`, `curl -d @FILE`)."""
 
     kind: Kind | None
     tool: ShellTool = "Bash"
     path: str | None = None
     pattern: str | None = None
     patch: str | None = None
-    inner: tuple[str, ...] = ()
+    inner: tuple[tuple[str, ...], ...] = ()
     more: tuple[str, ...] = ()
     folder: str = ""
+    loads: tuple[str, ...] = ()
 
 
 NOTHING = Part(None)

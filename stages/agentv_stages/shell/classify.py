@@ -5,29 +5,32 @@ agtrace and Codex's own parser know, and also quoting, `bash -lc`, prefixes, pip
 What cannot be decided is `execute`.
 """
 
+import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from agentv_stages.model.event import Kind
 from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, bundles, is_file
 from agentv_stages.shell.folders import folder_after, part_in, path_in
+from agentv_stages.shell.loads import loads
+from agentv_stages.shell.options import is_assignment
 from agentv_stages.shell.programs import judge_program
 from agentv_stages.shell.reader import Command, Pipeline
 from agentv_stages.shell.scripts import (
-    after_options,
-    after_runner,
     feed,
-    is_assignment,
+    head_of_function,
+    jobs_of,
     program_name,
     reads_script,
     script_of,
     was_expanded,
-    without_head,
+    with_arguments,
 )
-from agentv_stages.shell.tables import HEADERS, KEYWORDS, RUNNERS, SHELLS, TYPES, WRAPPERS
+from agentv_stages.shell.tables import HEADERS, KEYWORDS, SHELLS, TYPES
 from agentv_stages.shell.words import split_shell
+from agentv_stages.shell.wrappers import NAMES, READ_TEXTS, Inner, what_it_runs
 
 MAX_NESTING = 8
 _CACHED_TEXT = 2_048
@@ -37,7 +40,9 @@ _KEPT_TEXT = 16 * 1024 * 1024
 _KEPT_FILES = 100
 _BEFORE = " \t\r\n'\""  # what is before a word
 _STANDS_FOR = re.compile(r"[$`]|\{[./]{0,2}\}")
-_WRAPPED = 4  # words in which a shell is searched: `sudo -u name bash`
+_WRAPPED = 12  # words in which a shell is searched: `sudo -u name env A=1 bash`
+_FED = SHELLS | READ_TEXTS | {"xargs"}
+_SCRIPTED = SHELLS | {".", "source"}
 
 
 class ShellFacts(NamedTuple):
@@ -63,6 +68,22 @@ class ShellFacts(NamedTuple):
     script: str = ""
     files: tuple[str, ...] = ()
     folder: str = ""
+
+
+class ShellTrace(NamedTuple):
+    """All that a shell text does, whatever decides its kind: for rules.
+
+    `programs` and `written` are those of `ShellFacts`; `calls` are the words of each program. `reads` are the files
+    whose contents the text prints, loads or copies, `searched` those that it searches, in their contents or by name,
+    `listed` what it lists. Files of another machine (`ssh`, `docker exec`) are not among them.
+    """
+
+    programs: tuple[tuple[str, str], ...]
+    calls: tuple[tuple[str, ...], ...]
+    reads: tuple[str, ...]
+    searched: tuple[str, ...]
+    listed: tuple[str, ...]
+    written: tuple[str, ...]
 
 
 def classify_shell(command: str | Sequence[str]) -> ShellFacts:
@@ -109,11 +130,23 @@ def _classify(text: str) -> ShellFacts:
 _cached = lru_cache(maxsize=1024)(_classify)
 
 
-class _Programs:
-    """The programs that a shell text runs, with their texts."""
+@lru_cache(maxsize=16)
+def trace_shell(text: str) -> ShellTrace:
+    """What rules look at in a shell text. It costs more than `classify_shell`, which every call goes through."""
+    calls: list[tuple[str, ...]] = []
+    judge = _Judge(_Programs(len(text), calls))
+    judge.text(text, 0)
+    kept = (judge.reads, judge.searched, judge.listed, judge.written)
+    return ShellTrace(tuple(judge.programs.found), tuple(calls), *(tuple(dict.fromkeys(paths)) for paths in kept))
 
-    def __init__(self, size: int) -> None:
+
+class _Programs:
+    """The programs that a shell text runs, with their texts; `calls` gets the words of each, and shows that they are
+    asked for."""
+
+    def __init__(self, size: int, calls: list[tuple[str, ...]] | None = None) -> None:
         self.found: list[tuple[str, str]] = []
+        self.calls = calls
         self._left = min(size * _KEPT_COPIES, _KEPT_TEXT)
 
     def add(self, name: str, words: list[str], command: Command) -> None:
@@ -125,6 +158,8 @@ class _Programs:
             said = text[begin:] if begin >= 0 else " ".join(words)
             self._left -= len(said)
             self.found.append((name, said))
+            if self.calls is not None:
+                self.calls.append(tuple(words))
 
 
 def _place(word: str, text: str, begin: int) -> int:
@@ -141,11 +176,16 @@ class _Judge:
     def __init__(self, programs: _Programs) -> None:
         self.parts: list[Part] = []
         self.programs = programs
+        self.tracing = programs.calls is not None
         self.written: list[str] = []
+        self.reads: list[str] = []
+        self.searched: list[str] = []
+        self.listed: list[str] = []
         self.wrote = False
         self.told = False
         self.types = False
         self.functions: set[str] = set()
+        self.place: str | None = None  # for which `{}` stands
         self.folder: str | None = ""  # of the pipeline at hand, from where the text begins; None if it is not known
 
     def text(self, text: str, nesting: int, told: bool = False) -> str:
@@ -190,11 +230,16 @@ class _Judge:
         first = NOTHING
         patch: Part | None = None
         writes = False
+        found = ""  # where the command ahead of a pipe looks for files
         for i, command in enumerate(pipeline):
             if i and command.script is None and command.given is None:
-                if not SHELLS.isdisjoint(map(program_name, command.words[:_WRAPPED])):
-                    feed(command, pipeline[i - 1])
+                if not _FED.isdisjoint(map(program_name, command.words[:_WRAPPED])):
+                    feed(command, pipeline[:i])
             part = self.command(command, nesting)
+            if found and self.tracing and "xargs" in command.words:
+                self.keep(self.reads if part.kind != "write" else self.written, (found,))
+            if self.tracing and part.tool == "Glob" and command.words:
+                found = _place_of(part, program_name(command.words[0]))
             for target in command.writes:
                 if is_file(target):
                     writes = True
@@ -213,22 +258,49 @@ class _Judge:
         return WRITES if writes else first
 
     def note(self, targets: Sequence[str]) -> None:
-        """Keeps the names of written files, but for those that stand for something else (`$x`, `{}`)."""
-        for target in targets:
-            if len(self.written) < _KEPT_FILES and is_file(target) and not _STANDS_FOR.search(target):
-                self.written.append(path_in(self.folder, target))
+        """Keeps the names of written files."""
+        self.keep(self.written, targets)
+
+    def keep(self, kept: list[str], paths: Iterable[str | None]) -> None:
+        """Keeps the names of files, but for those that stand for something else (`$x`, `{}`)."""
+        for path in paths:
+            if path and len(kept) < _KEPT_FILES and is_file(path):
+                if self.place is not None and "{}" in path:
+                    path = path.replace("{}", self.place)
+                path = path_in(self.folder, path)
+                if not _STANDS_FOR.search(path):
+                    kept.append(path)
+
+    def touches(self, part: Part) -> None:
+        """Keeps the files that a command reads, searches or lists."""
+        if part.tool in ("Read", "Grep"):
+            self.keep(self.reads, (part.path, *part.more))
+        if part.tool in ("Grep", "Glob"):
+            self.keep(self.searched, (part.path, *part.more))
+        elif part.tool == "LS":
+            self.keep(self.listed, (part.path, *part.more))
+        if part.loads:
+            self.keep(self.reads, part.loads)
 
     def command(self, command: Command, nesting: int) -> Part:
+        if self.tracing and command.reads:
+            self.keep(self.reads, command.reads)
         words = command.words
-        if words and (words[1] == "{" or words[0] == "function" if len(words) > 1 else command.text[-1:] == ")"):
-            body = without_head(words, command.text)
-            if body is not words:
-                self.functions.add(words[words[0] == "function"])
-            words = body
+        heads = "{" in words or "function" in words or command.text[-1:] == ")"
+        after = 0  # the head of a function
         for at, word in enumerate(words):
+            if at < after:
+                continue
+            if heads:
+                after = at + head_of_function(words, at, command.text)
+                if after > at:
+                    self.functions.add(words[at + 1] if word == "function" and at + 1 < len(words) else word)
+                    continue
             if word == "time" and words[at + 1 : at + 2] and words[at + 1].startswith("-"):
-                words = after_options("time", words[at:])  # with an option it is not the keyword, but means the same
-                return self.run(words, command, nesting) if words else NOTHING
+                timed = what_it_runs("time", words[at:])  # with an option it is not the keyword, but means the same
+                return self.run(timed.words, command, nesting) if timed and timed.words else NOTHING
+            if word == "coproc" and words[at + 2 : at + 3] == ["{"]:
+                return self.run(words[at + 3 :], command, nesting)
             if word in KEYWORDS or ("=" in word and is_assignment(word)):
                 continue
             if word in HEADERS:
@@ -239,56 +311,109 @@ class _Judge:
     def run(self, words: list[str], command: Command, nesting: int) -> Part:
         """Judges one program with its arguments, through its wrappers."""
         given_more = False  # by `xargs`, whose own words are not all the files, or stand for them (`-I%`)
+        best = NOTHING  # of the texts that wrappers run
         for _ in range(MAX_NESTING * 4):
             name = program_name(words[0]) if words else ""
             if not name:
-                return NOTHING
+                return best
             if name[0] in "$`(":
                 return EXECUTE
             self.programs.add(name, words, command)
+            if "\\" in words[0]:  # a folder of Windows, or as in other shells nothing at all (`r\m`)
+                plain = program_name(words[0].replace("\\", ""))
+                if plain != name:
+                    self.programs.add(plain, [plain, *words[1:]], command)
+                    name = plain if plain in NAMES or plain in SHELLS else name
             if name in self.functions:
-                return NOTHING  # what it does was judged where it is defined
-            if name in WRAPPERS:
-                given_more = given_more or name == "xargs"
-                if name == "command" and len(words) > 1 and words[1] in ("-v", "-V"):
-                    return NOTHING
-                words = after_options(name, words)
-                if not words:
-                    return NOTHING if name in ("env", "exec") else EXECUTE
-                continue
-            if name in RUNNERS:
-                words = after_runner(name, words)
-                if not words:
-                    return EXECUTE
-                continue
-            low = name.lower()
-            if low in SHELLS or name in ("eval", "su"):
-                script = " ".join(words[1:]) if name == "eval" else script_of(low, words)
-                if script is None and reads_script(words):
-                    script = command.script if command.script is not None else command.given
-                told = self.told or was_expanded(script, words, command)
-                return self.script(script, nesting, told, low in TYPES)
-            part = judge_program("cat" if low == "type" and self.types else low, words, command)
-            if given_more and part.kind == "write" and part.patch is None:
-                return WRITES
-            if not part.inner or nesting >= MAX_NESTING:
-                if command.given is None and command.script is None:
-                    return part
-                return NOTHING if takes_pipe(part, command) else part
-            within = Command(list(part.inner), text=" ".join(part.inner), expanded=command.expanded)
+                return best  # what it does was judged where it is defined
+            inner = what_it_runs(name, words) if name in NAMES else None
+            if inner is None:
+                part = self.program(name, words, command, nesting, given_more)
+                return part if best is NOTHING else stronger(best, part)
+            if name == "command" and len(words) > 1 and words[1][:1] == "-" and words[1].lower().endswith("v"):
+                return best
+            if self.tracing:
+                self.keep(self.reads, loads(name, words))
+            if inner.row.stdin and not inner.words and not inner.texts:
+                script = command.script if command.script is not None else command.given
+                inner = inner._replace(texts=[] if script is None else [jobs_of(name, script)])
+            if inner.row.elsewhere:
+                return stronger(best, self.elsewhere(inner, words, command, nesting))
+            for text in inner.texts:
+                best = stronger(best, self.script(text, nesting, was_expanded(text, words, command), False))
+            if not inner.words:
+                return best if inner.texts or inner.row.idle else EXECUTE
+            words = inner.words
+            if inner.row.more:
+                given = command.given if command.given is not None else command.script
+                words = words if given is None else with_arguments(words, inner.mark, given)
+                given_more = given_more or given is None
+        return EXECUTE
+
+    def program(self, name: str, words: list[str], command: Command, nesting: int, given_more: bool) -> Part:
+        """Judges a program that is no wrapper. `given_more`: it gets arguments that the text does not show."""
+        low = name.lower()
+        if low in _SCRIPTED and (low in SHELLS or words[1:2] == ["/dev/stdin"]):
+            script = script_of(low, words) if low in SHELLS else None
+            if script is None and reads_script(words) and not given_more:
+                script = command.script if command.script is not None else command.given
+            return self.script(script, nesting, was_expanded(script, words, command), low in TYPES)
+        part = judge_program("cat" if low == "type" and self.types else low, words, command)
+        if self.tracing:
+            part = part._replace(loads=(*part.loads, *loads(low, words)))
+        if given_more and part.kind == "write" and part.patch is None:
+            return WRITES
+        if not part.inner or nesting >= MAX_NESTING:
+            if (command.given is not None or command.script is not None) and takes_pipe(part, command):
+                part = NOTHING._replace(loads=part.loads)
+            if self.tracing:
+                self.touches(part)
+            return part
+        if self.tracing:
+            self.touches(part)
+        best, outer = part, self.place
+        self.place = _place_of(part, low)
+        for line in part.inner:
+            within = Command(list(line), text=" ".join(line), expanded=command.expanded)
             inner = self.run(within.words, within, nesting + 1)
-            return inner if inner.kind in ("write", "execute") else part
+            if inner.kind == "write" and inner.patch is None:
+                self.note(inner.more)
+                inner = WRITES
+            best = stronger(best, inner)
+        self.place = outer
+        return best
+
+    def elsewhere(self, inner: Inner, words: list[str], command: Command, nesting: int) -> Part:
+        """Notes the programs that run on another machine, whose files are no files of the session."""
+        away = _Judge(self.programs)
+        if nesting < MAX_NESTING:
+            if inner.words:
+                away.run(inner.words, command, nesting + 1)
+            for text in inner.texts:
+                told = self.told or was_expanded(text, words, command)
+                pipelines = split_shell(text, told)
+                if len(pipelines) == 1 and len(pipelines[0]) == 1:  # it gets the standard input (`ssh host sh <<END`)
+                    only = pipelines[0][0]
+                    only.script = command.script if only.script is None else only.script
+                    only.given = command.given if only.given is None else only.given
+                away.told = told
+                away.pipelines(pipelines, nesting + 1)
         return EXECUTE
 
     def script(self, script: str | None, nesting: int, told: bool, types: bool) -> Part:
-        """Judges the script that is given to another shell; `types`: as for the object."""
+        """Judges the script that is given to another shell; `told` and `types`: as for the object."""
         if script is None or nesting >= MAX_NESTING:
             return EXECUTE
         inner = _Judge(self.programs)
         inner.types = types
-        inner.text(script, nesting + 1, told)
-        written = inner.written[: _KEPT_FILES - len(self.written)]
-        self.written.extend([path_in(self.folder, path) for path in written])
+        inner.text(script, nesting + 1, self.told or told)
+        for kept, found in (
+            (self.written, inner.written),
+            (self.reads, inner.reads),
+            (self.searched, inner.searched),
+            (self.listed, inner.listed),
+        ):
+            self.keep(kept, found)
         self.wrote = self.wrote or inner.wrote
         best = inner.strongest()
         if best.kind == "write" and best.patch is None:
@@ -333,6 +458,20 @@ class _Judge:
 
 
 _RANK: dict[Kind, int] = {"read": 1, "search": 1, "execute": 2, "write": 3}
+
+
+def stronger(one: Part, other: Part) -> Part:
+    """The one of two parts that decides; the first of equal ones."""
+    if one.kind is None or (one.patch is None and other.kind is not None and _RANK[other.kind] > _RANK[one.kind]):
+        return other
+    return one
+
+
+def _place_of(part: Part, name: str) -> str:
+    """Where a program looks for files: its folder; for `find`, the names in it that it looks for."""
+    folder = part.path or "."
+    named = name == "find" and part.pattern is not None and "/" not in part.pattern
+    return posixpath.join(folder, part.pattern or "") if named else folder
 
 
 def takes_pipe(part: Part, command: Command) -> bool:

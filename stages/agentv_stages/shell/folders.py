@@ -4,12 +4,18 @@ import posixpath
 import re
 
 from agentv_stages.shell.arguments import Part
-from agentv_stages.shell.scripts import is_assignment, program_name
+from agentv_stages.shell.options import is_assignment
+from agentv_stages.shell.scripts import program_name
 from agentv_stages.shell.tables import KEYWORDS
 
 _GOES = frozenset(("cd", "chdir", "pushd", "set-location", "sl", "push-location"))
 _GOES_BACK = frozenset(("popd", "pop-location"))
 _WHOLE = re.compile(r"[/~]|[A-Za-z]:[/\\]|\\\\")  # how a path begins that is the same from every folder
+_NAMED = re.compile(
+    r"(?:\$\{HOME\}|\$HOME(?!\w)|(?i:\$env:|\$\{env:|%)(?i:USERPROFILE|HOME)(?:[}%]|(?!\w)))"
+    r"|(?:\$\{PWD\}|\$PWD(?!\w)|~\+(?=/|\Z))(?P<here>)"
+)
+"""The variables for the home folder, for which `~` stands, and for the current one."""
 _UNKNOWN = re.compile(r".*[$`*?]|-\Z|\+\d", re.S)  # what a variable or a glob stands for, the folder before
 
 
@@ -26,26 +32,38 @@ def folder_after(folder: str | None, words: list[str]) -> str | None:
     given = [word for word in words[at + 1 :] if word == "-" or not word.startswith("-")]
     if not given and name in ("cd", "chdir"):
         return "~"
-    if len(given) != 1 or _UNKNOWN.match(given[0]):
+    target = known_path(given[0]) if len(given) == 1 else ""
+    if not target or _UNKNOWN.match(target) or (folder is None and not _WHOLE.match(target)):
         return None
-    if folder is None and not _WHOLE.match(given[0]):
-        return None
-    there = path_in(folder, given[0])
+    there = path_in(folder, target)
     if there[0] == "~":
-        return None if ".." in there else there
+        return there
     there = posixpath.normpath(there)
     return "" if there == "." else there
 
 
+def known_path(path: str) -> str:
+    """A path with `~` for the home folder and `.` for the current one, where it begins with a variable for them."""
+    named = _NAMED.match(path)
+    if named is None:
+        return path
+    return ("." if named["here"] is not None else "~") + path[named.end() :]
+
+
 def path_in(folder: str | None, path: str) -> str:
     """A path that is meant from `folder`; as it is if that is not known or the path does not depend on it."""
+    if path[:1] in "$%~":
+        path = known_path(path)
     return posixpath.join(folder, path) if folder and not _WHOLE.match(path) else path
 
 
 def part_in(folder: str | None, part: Part) -> Part:
     """What a command does, done in a folder."""
-    if not folder:
+    if part.path is None and not part.more and not part.loads and part.patch is None:
         return part
     path = part.path and path_in(folder, part.path)
     more = tuple([path_in(folder, path) for path in part.more])
-    return part._replace(path=path, more=more, folder=path_in(folder, part.folder) if part.patch is not None else "")
+    loads = tuple([path_in(folder, path) for path in part.loads])
+    return part._replace(
+        path=path, more=more, loads=loads, folder=path_in(folder, part.folder) if part.patch is not None else ""
+    )

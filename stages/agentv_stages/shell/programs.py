@@ -21,6 +21,7 @@ from agentv_stages.shell.arguments import (
 )
 from agentv_stages.shell.folders import part_in, path_in
 from agentv_stages.shell.reader import Command
+from agentv_stages.shell.subcommands import without_options
 from agentv_stages.shell.tables import CONTENT, FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, PACK, READ, WRITE
 from agentv_stages.shell.targets import edited_by_script, targets
 
@@ -85,7 +86,8 @@ def _patch(family: str, words: list[str], command: Command) -> Part:
 
 
 def _list(family: str, words: list[str], command: Command) -> Part:
-    return Part("read", "LS", first(operands(family, words)))
+    given = operands(family, words)
+    return Part("read", "LS", first(given), more=tuple(given[1:_MOST_PATHS]))
 
 
 def _read(family: str, words: list[str], command: Command) -> Part:
@@ -231,18 +233,18 @@ def _grep(family: str, words: list[str], command: Command) -> Part:
     given = operands(family, words)
     if family == "rg" and "--files" in words:
         return Part("search", "Glob", first(given), value(family, words, "-g", "--glob", "--iglob"))
-    if pattern is not None or (family in ("grep", "rg") and value(family, words, "-f", "--file") is not None):
-        return Part("search", "Grep", first(given), pattern)
-    return Part("search", "Grep", first(given, 1), first(given))
+    if pattern is None and not (family in ("grep", "rg") and value(family, words, "-f", "--file") is not None):
+        pattern, given = first(given), given[1:]
+    return Part("search", "Grep", first(given), pattern, more=tuple(given[1:_MOST_PATHS]))
 
 
 def _git(family: str, words: list[str], command: Command) -> Part:
-    at, folder = 1, ""
-    while at < len(words) and words[at].startswith("-"):
-        if words[at] == "-C" and at + 1 < len(words):
+    plain = without_options("git", words)
+    folder = ""
+    for at in range(1, len(words) - len(plain) + 1):
+        if words[at] == "-C":
             folder = path_in(folder, words[at + 1])
-        at += 2 if words[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
-    words = words[at:]
+    words = plain[1:]
     part = _grep("grep", words, command) if first(words) == "grep" else transfers.git(words)
     return part_in(folder, part)
 
@@ -259,33 +261,42 @@ def _ast_grep(family: str, words: list[str], command: Command) -> Part:
     return Part("search", "Grep", first(operands(family, words)), pattern)
 
 
+def _end_of_exec(words: list[str], at: int) -> int:
+    """Where the command of `find -exec` ends: at `;`, or at `{} +`."""
+    while at < len(words) and words[at] != ";" and words[at - 1 : at + 1] != ["{}", "+"]:
+        at += 1
+    return at
+
+
 def _find(family: str, words: list[str], command: Command) -> Part:
-    inner: tuple[str, ...] = ()
+    inner: list[tuple[str, ...]] = []
     pattern = path = None
     begin = 1
     while begin < len(words) and words[begin] in ("-L", "-H", "-P"):
         begin += 1
+    end = 0
     for i, word in enumerate(words[1:], 1):
+        if i < end:
+            continue
         if word == "-delete":
             return writes(list(takewhile(lambda one: not one.startswith(("-", "(", "!")), words[begin:])))
         if word in ("-fprint", "-fprintf", "-fls"):
             return WRITES
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
-            end = next((at for at in range(i + 1, len(words)) if words[at] in (";", "+")), len(words))
-            inner = tuple(words[i + 1 : end])
-            break
+            end = _end_of_exec(words, i + 1)
+            inner.append(tuple(words[i + 1 : end]))
         if pattern is None and word in FIND_NAMES:
             pattern = first(words, i + 1)
         if i == begin and not word.startswith(("-", "(", "!")):
             path = word
-    return Part("search", "Glob", path, pattern, None, inner)
+    return Part("search", "Glob", path, pattern, None, tuple([line for line in inner if line]))
 
 
 def _fd(family: str, words: list[str], command: Command) -> Part:
-    inner: tuple[str, ...] = ()
+    inner: tuple[tuple[str, ...], ...] = ()
     for i, word in enumerate(words):
         if word in ("-x", "-X", "--exec", "--exec-batch"):
-            inner = tuple(words[i + 1 :])
+            inner = (tuple(words[i + 1 :]),) if words[i + 1 :] else ()
             words = words[:i]
             break
     given = operands(family, words)

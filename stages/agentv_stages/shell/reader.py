@@ -5,6 +5,7 @@ Nothing is expanded and nothing is refused: unbalanced quotes run to the end of 
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 from agentv_stages.shell.tables import KEYWORDS
 
@@ -16,12 +17,17 @@ _PLAIN = re.compile(r"[^\s'\"\\$`|&;<>()#{}]+")
 _QUOTED = re.compile(r"[^\"\\$`]+")
 _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 _LIST = re.compile(r"\w+\+?=")  # what precedes a list
+_HERE_ESCAPE = re.compile(r"\\(?:\n|([$`\\]))")
 _ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]++|\\.)*+)\\?'?", re.S)
-_ANSI_ESCAPE = re.compile(r"""\\([ntr\\'"])""")
-_ANSI_MEANS = {"n": "\n", "t": "\t", "r": "\r"}
+_ANSI_ESCAPE = re.compile(r"""\\(?:([ntre\\'"?])|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3}))""")
+_ANSI_MEANS = {"n": "\n", "t": "\t", "r": "\r", "e": "\033"}
 _UNBRACED = re.compile(r"(?:[^}$`\\]|\\.)++", re.S)
 _BRACED = re.compile(r"\$\{[^}$`\\]*+\}")
 _SUBSTITUTION = re.compile(r"\\.|\$\(|`", re.S)
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST_BRACES = 64
+_PARENTHESES = re.compile(r"[()]")
+_MOST_PARENTHESES = 64
 _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 
 
@@ -44,6 +50,31 @@ class Command:
 
 
 Pipeline = list[Command]
+
+
+def _ansi(found: re.Match[str]) -> str:
+    """What an escape in `$'…'` means."""
+    if found[1]:
+        return _ANSI_MEANS.get(found[1], found[1])
+    number = int(found[4], 8) & 255 if found[4] else int(found[2] or found[3], 16)
+    return chr(number) if number and not 0xD800 <= number < 0xE000 else ""
+
+
+def expanded(word: str) -> list[str]:
+    """The words for which an unquoted word with braces stands (`a/{b,c}`); itself if they would be too many."""
+    if "," not in word or "$" in word:
+        return [word]
+    done: list[str] = []
+    waiting = [word]
+    while waiting and len(done) + len(waiting) <= _MOST_BRACES:
+        word_ = waiting.pop()
+        found = _BRACES.search(word_)
+        if found is None:
+            done.append(word_)
+        else:
+            parts = found[1].split(",")
+            waiting += [word_[: found.start()] + part + word_[found.end() :] for part in reversed(parts)]
+    return [word] if waiting else done
 
 
 def begins(words: list[str]) -> bool:
@@ -79,7 +110,7 @@ class Reader:
     def read(self) -> list[Pipeline]:
         while self.at < len(self.text) and self.count < MAX_COMMANDS:
             self.list_until("", 0)
-        return [p for p in ([c for c in p if c.words or c.writes] for p in self.pipelines) if p]
+        return [p for p in ([c for c in p if c.words or c.writes or c.reads] for p in self.pipelines) if p]
 
     def list_until(self, end: str, depth: int) -> None:
         """Reads commands until the unquoted character `end` (or one closing parenthesis) or the end of the text; with a
@@ -108,11 +139,14 @@ class Reader:
             self.count += 1
 
         def take_word() -> None:
-            count = self.count
+            count, begin = self.count, self.at
             word = self.word(depth)
             if word == "[[" and begins(command.words):
                 self.no_command("]]", depth)
-            command.words.append(word)
+            if "{" in word and word == text[begin : self.at]:
+                command.words += expanded(word)
+            else:
+                command.words.append(word)
             if self.count > count:
                 command.expanded = {*(command.expanded or ()), word}
 
@@ -175,7 +209,8 @@ class Reader:
                 if self.cases and (branch or ("case" in command.words and command.words[-1] == "in")):
                     continue  # `(` before a pattern
                 if text.startswith("((", at) and begins(command.words):
-                    self.at = self.find("))", at) + 2
+                    self.at = at + 2
+                    self.arithmetic(depth)
                 elif text[at - 1 : at] == "=" and command.words and _LIST.fullmatch(command.words[-1]):
                     self.no_command(")", depth)
                     command.listed = self.at
@@ -226,6 +261,8 @@ class Reader:
                     self.count = body.count
                     self.pipelines[place:place] = body.pipelines
                     command.expanded = {*(command.expanded or ()), command.script}
+            if place >= 0 and "\\" in command.script and command.script not in (command.expanded or ()):
+                command.script = _HERE_ESCAPE.sub(r"\1", command.script)
         self.waiting.clear()
 
     def substitutions(self, depth: int) -> None:
@@ -352,9 +389,10 @@ class Reader:
                 self.list_until("`", depth + 1)
                 self.backticks = False
             parts.append(self.substituted(at, before))
-        elif text.startswith("$((", at):
-            self.at = self.find("))", at) + 2
-            parts.append(text[at : self.at])
+        elif text.startswith("$((", at) and self.is_arithmetic(at + 3):
+            self.at = at + 3
+            self.arithmetic(depth)
+            parts.append(self.substituted(at, before))
         elif text.startswith("$(", at) and depth < MAX_DEPTH:
             self.at = at + 2
             self.list_until(")", depth + 1)
@@ -371,11 +409,35 @@ class Reader:
         elif text.startswith("$'", at):
             quoted = _ANSI_QUOTED.match(text, at)
             assert quoted is not None  # it matches whatever follows
-            parts.append(_ANSI_ESCAPE.sub(lambda found: _ANSI_MEANS.get(found[1], found[1]), quoted[1]))
+            parts.append(_ANSI_ESCAPE.sub(_ansi, quoted[1]))
             self.at = quoted.end()
         else:
             parts.append("$")
             self.at = at + 1
+
+    def is_arithmetic(self, at: int) -> bool:
+        """Whether what follows `$((` ends with `))`; else it is a command in parentheses, `$( (a) | b)`."""
+        depth = 2
+        for found in islice(_PARENTHESES.finditer(self.text, at), _MOST_PARENTHESES):
+            depth += 1 if found[0] == "(" else -1
+            if depth == 1:
+                return self.text.startswith(")", found.end())
+        return True
+
+    def arithmetic(self, depth: int) -> None:
+        """Reads `((…))` to its end; substitutions in it are commands."""
+        text = self.text
+        end = self.find("))", self.at)
+        while self.at < end:
+            found = _SUBSTITUTION.search(text, self.at, end)
+            if found is None or (found[0] == "`" and self.backticks):
+                break
+            self.at = found.end()
+            if found[0][0] != "\\" and depth < MAX_DEPTH:
+                self.at = found.start()
+                self.dollar([], depth + 1)
+                end = self.find("))", self.at)
+        self.at = max(self.at, end + 2)
 
     def braced(self, depth: int) -> None:
         """Reads `${…}` with something in it that means something (`${x:-$(a)}`)."""

@@ -1,10 +1,15 @@
-"""What a command runs in turn: the scripts that are given to a shell, the programs that wrappers and runners start."""
+"""The scripts that shells and their like run: those on the command line, and those that come through a pipe."""
 
 import re
+from collections.abc import Sequence
 
-from agentv_stages.shell.arguments import bundles
+from agentv_stages.shell.arguments import bundles, is_file
+from agentv_stages.shell.options import is_assignment
 from agentv_stages.shell.reader import Command
-from agentv_stages.shell.tables import RUNNER_VALUES, RUNNERS, WRAPPERS
+from agentv_stages.shell.tables import KEYWORDS
+
+_MOST_PRINTED = 100_000
+_MOST_ARGUMENTS = 100
 
 
 def program_name(word: str) -> str:
@@ -26,18 +31,75 @@ def reads_script(words: list[str]) -> bool:
     return True
 
 
-def feed(shell: Command, before: Command) -> None:
-    """Sets the script of a shell after a pipe, if the text contains it (`echo TEXT | sh`)."""
-    words = before.words
+def feed(shell: Command, before: Sequence[Command]) -> None:
+    """Sets the script of a shell after a pipe, if the text contains it (`echo TEXT | sh`); `before` are the commands
+    ahead of it."""
+    source = next((c for c in reversed(before) if not _passes_on(c)), None)
+    if source is None:
+        return
+    words = _without_heads(source.words)
     name = program_name(words[0]) if words else ""
-    if name == "cat" and before.script is not None and len(words) == 1:
-        shell.given = before.script
-    elif name in ("echo", "printf") and not before.writes:
-        shell.given = " ".join(word for word in words[1:] if word not in ("-n", "-e", "-ne", "--"))
+    if name == "cat" and source.script is not None and len(words) == 1:
+        shell.given = source.script
+    elif name in ("echo", "printf") and not any(map(is_file, source.writes)):
+        shell.given = _printed(name, words[1:])
     else:
         return
-    if before.expanded:
+    if source.expanded:
         shell.expanded = {*(shell.expanded or ()), shell.given}
+
+
+def _without_heads(words: list[str]) -> list[str]:
+    """The words from the program on: without variables, keywords and the head of a function before it."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "function" or words[at + 1 : at + 2] == ["{"]:
+            at += 2
+        elif word in KEYWORDS or ("=" in word and is_assignment(word)):
+            at += 1
+        else:
+            break
+    return words[at:]
+
+
+def _passes_on(command: Command) -> bool:
+    """Whether a command prints what it reads (`cat`, `tee FILE`)."""
+    words = _without_heads(command.words)
+    name = program_name(words[0]) if words else ""
+    alone = name == "cat" and all(word.startswith("-") for word in words[1:])
+    return (
+        (alone or name == "tee")
+        and command.script is None
+        and command.given is None
+        and not any(map(is_file, command.writes))
+    )
+
+
+_PLACE = re.compile(r"%%|%[-+0-9.]*[a-zA-Z]|\\[nt\\]")
+_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
+
+
+def _printed(name: str, words: list[str]) -> str:
+    """What `echo` or `printf` prints."""
+    options = 0
+    while options < len(words) and words[options] in ("-n", "-e", "-ne", "-en", "-E", "--"):
+        options += 1
+    rest = words[options:]
+    if name == "echo":
+        text = " ".join(rest)
+        escaped = any("e" in word for word in words[:options])
+        return _PLACE.sub(lambda found: _ESCAPES.get(found[0], found[0]), text) if escaped else text
+    if not rest:
+        return ""
+    values = iter(rest[1:])
+    again = max(1, len(rest) - 1) if "%" in rest[0] else 1
+
+    def put(found: re.Match[str]) -> str:
+        return _ESCAPES.get(found[0]) or ("%" if found[0] == "%%" else next(values, ""))
+
+    again = min(again, 1 + _MOST_PRINTED // (len(rest[0]) + 1))
+    return "".join([_PLACE.sub(put, rest[0]) for _ in range(again)])
 
 
 def was_expanded(script: str | None, words: list[str], command: Command) -> bool:
@@ -51,21 +113,30 @@ def was_expanded(script: str | None, words: list[str], command: Command) -> bool
     return script in expanded or (script != command.script and not expanded.isdisjoint(words) and script not in words)
 
 
-_FUNCTION = re.compile(r"\s*(?:function\s+)?[\w.:-]+\s*\(\s*\)")
+def head_of_function(words: list[str], at: int, text: str) -> int:
+    """How many words the head of a function has that begins at a place (`f() {`, `function f {`); 0 if none does."""
+    if words[at] == "function":
+        return 3 if words[at + 2 : at + 3] == ["{"] else 2
+    inside = words[at + 1 : at + 2] == ["{"]
+    if not inside and text[-1:] != ")":
+        return 0
+    head = re.search(rf"(?:^|(?<=[\s;{{(])){re.escape(words[at])}\s*\(\s*\)", text)
+    return 0 if head is None else 2 if inside else 1
 
 
-def without_head(words: list[str], text: str) -> list[str]:
-    """The words after the head of a function (`f() {`, `function f {`) whose body begins on the same line, or in
-    parentheses; `words` itself if there is no head."""
-    if words[0] == "function":
-        return words[3:] if words[2:3] == ["{"] else []
-    return words[2:] if _FUNCTION.match(text) else words
+def with_arguments(words: list[str], mark: str, given: str) -> list[str]:
+    """The words of a program that `xargs` runs with what it reads: in the place of `mark` a line, else all words."""
+    if not mark:
+        return [*words, *given.replace("\0", " ").split()[:_MOST_ARGUMENTS]]
+    return [word.replace(mark, given.strip("\n").partition("\n")[0]) for word in words]
 
 
-def is_assignment(word: str) -> bool:
-    """Whether a word sets a variable (`NAME=value`, `NAME+=value`)."""
-    name = word.partition("=")[0].rstrip("+")
-    return name.replace("_", "a").isalnum() and not name[0].isdigit()
+_SCHEDULE = re.compile(r"^[ \t]*(?:@\w+|(?:[\d*,/-]+[ \t]+){4}[\w*,/-]+)[ \t]+", re.M)
+
+
+def jobs_of(name: str, table: str) -> str:
+    """The shell text of a program's standard input: without the times of a table of `crontab`."""
+    return _SCHEDULE.sub("", table) if name == "crontab" else table
 
 
 def script_of(name: str, words: list[str]) -> str | None:
@@ -94,49 +165,6 @@ def script_of(name: str, words: list[str]) -> str | None:
             return " ".join(rest) if len(rest) > 1 and not set(rest[0]) & set(" \t\n;|&") else rest[0]
         elif word in ("--rcfile", "--init-file") or (word[:1] in "-+" and word[:2] != "--" and word[-1:] in ("o", "O")):
             value = True  # `-euo pipefail -c TEXT`
-        elif not word.startswith(("-", "+")) and name != "su":
+        elif not word.startswith(("-", "+")):
             return None
     return None
-
-
-def after_options(name: str, words: list[str]) -> list[str]:
-    """What a wrapper runs: the words after its options, its variables and, for `timeout`, its duration."""
-    values = WRAPPERS[name]
-    at = 1
-    while at < len(words):
-        word = words[at]
-        if word == "--":
-            at += 1
-            break
-        if word.startswith("-") and len(word) > 1:
-            at += 2 if word in values else 1
-        elif "=" in word and name in ("env", "sudo", "doas") and is_assignment(word):
-            at += 1
-        else:
-            break
-    return words[at + 1 :] if name in ("timeout", "gtimeout") else words[at:]
-
-
-def after_runner(name: str, words: list[str]) -> list[str]:
-    """What a runner (`npx`, `uv run`) runs: the words after its options and its sub-command; empty if no program."""
-    commands = RUNNERS[name].split()
-    seen = not commands
-    at = 1
-    while at < len(words):
-        word = words[at]
-        if word == "--":
-            at += 1
-            break
-        if word.startswith("-"):
-            at += 2 if word in RUNNER_VALUES else 1
-        elif seen:
-            break
-        elif word in commands:
-            seen = True
-            at += 1
-        else:
-            return []
-    if not seen or at >= len(words):
-        return []
-    program = words[at]
-    return [program if program.startswith("@") else program.partition("@")[0], *words[at + 1 :]]

@@ -7,7 +7,7 @@ def words(text: str) -> frozenset[str]:
 
 NEUTRAL = words(
     "cd pushd popd chdir echo printf export unset set source . alias unalias true false : test [ [[ exit return local "
-    "declare typeset readonly shopt umask trap pwd wait shift hash ulimit fi done esac } ) break continue "
+    "declare typeset readonly shopt umask pwd wait shift hash ulimit fi done esac } ) break continue "
     "read mapfile readarray getopts let which basename dirname seq "
     "set-location write-output write-host write-error write-warning set-strictmode import-module out-null sl "
     "test-path get-location push-location pop-location join-path split-path resolve-path "
@@ -18,7 +18,9 @@ NEUTRAL = words(
 READ = words(
     "cat bat batcat head tail less more nl tac wc diff cmp comm stat file cut sort uniq tr rev fold paste column jq yq "
     "xq xxd od hexdump strings zcat zless bzcat xzcat zstdcat gzcat realpath readlink md5 md5sum sha1sum sha256sum "
-    "sha512sum shasum b2sum cksum base64 du view"
+    "sha512sum shasum b2sum cksum base64 du view "
+    "pr expand unexpand fmt join tsort iconv hd sum sha224sum sha384sum b3sum base32 basenc colordiff sdiff diff3 "
+    "zdiff zcmp lz4cat hexyl bzless xzless zmore most"
 )
 CONTENT = words("get-content gc get-item gi get-itemproperty get-filehash format-hex import-csv import-clixml")
 LIST = words("ls dir tree exa eza lsd get-childitem gci vdir")
@@ -36,40 +38,6 @@ PACK = words(  # replace a file by a packed or unpacked one
 SHELLS = words("bash sh zsh dash ksh fish ash powershell pwsh cmd")
 TYPES = words("cmd powershell pwsh")
 """Shells in which `type` prints files; in others it asks what a word means."""
-WRAPPERS = {
-    "sudo": words("-u -g -h -p -C -D -R -T -U --user --group --host --prompt --chdir --chroot"),
-    "doas": frozenset(("-u", "-C")),
-    "env": frozenset(("-u", "-C", "--unset", "--chdir")),
-    "timeout": frozenset(("-k", "-s", "--kill-after", "--signal")),
-    "gtimeout": frozenset(("-k", "-s")),
-    "nice": frozenset(("-n", "--adjustment")),
-    "ionice": words("-c -n -p --class --classdata --pid"),
-    "stdbuf": words("-i -o -e --input --output --error"),
-    "xargs": words("-a -d -E -I -L -n -P -s --max-args --max-procs --delimiter --arg-file --replace"),
-    "time": frozenset(("-f", "-o")),
-    "watch": frozenset(("-n", "--interval")),
-    "nohup": frozenset[str](),
-    "setsid": frozenset[str](),
-    "command": frozenset[str](),
-    "builtin": frozenset[str](),
-    "exec": frozenset(("-a",)),
-    "unbuffer": frozenset[str](),
-    "caffeinate": frozenset(("-t", "-w")),
-    "chronic": frozenset[str](),
-}
-"""Programs that run the program named after their options (wrappers) -> those of their options that take a value."""
-
-RUNNERS = {
-    "npx": "", "bunx": "", "uvx": "", "pnpx": "", "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run",
-    "hatch": "run", "rye": "run", "pipx": "run", "pnpm": "exec dlx", "yarn": "exec dlx run", "npm": "exec x",
-    "bundle": "exec", "mise": "exec x", "direnv": "exec", "rtk": "", "bun": "x", "conda": "run", "dotenv": "run",
-}  # fmt: skip
-"""Programs that find and run another one (runners) -> the sub-command that precedes it ("" for none)."""
-
-RUNNER_VALUES = words(
-    "-p --package --with --from --python --project --directory --env-file --extra --group -c --call -n --name "
-    "--cwd -C -w --prefix --index-url --with-requirements --with-editable"
-)
 KEYWORDS = words("if then else elif while until do ! { time coproc")
 HEADERS = frozenset(("for", "select", "case", "function"))
 

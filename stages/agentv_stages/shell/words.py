@@ -6,7 +6,7 @@ Most texts are simple and are read by one regular expression; `reader` reads the
 import re
 
 from agentv_stages.shell.powershell import exchanged, is_powershell, put_back
-from agentv_stages.shell.reader import MAX_COMMANDS, Command, Pipeline, Reader, begins
+from agentv_stages.shell.reader import MAX_COMMANDS, Command, Pipeline, Reader, begins, expanded
 
 _SIMPLE = re.compile(r"[\w./:@%+,=~^ -]+")
 _TOKEN = re.compile(
@@ -73,6 +73,8 @@ def _split_simple(text: str) -> list[Pipeline] | None:
                 target = None
             elif value == "[[" and begins(words):
                 return None
+            elif "{" in value and value == token[1]:
+                words += expanded(value)
             else:
                 words.append(value)
             continue
@@ -89,7 +91,7 @@ def _split_simple(text: str) -> list[Pipeline] | None:
                 target = reads if operator == "<" else writes
             continue
         value = token[2]
-        if words or writes:
+        if words or writes or reads:
             pipeline.append(Command(words, writes, reads, None, text[start : token.start(group or 0)].strip()))
         words, writes, reads = [], [], []
         start = at
