@@ -404,6 +404,14 @@ tests:
 """
 
 
+def test_validate_says_that_a_home_folder_must_be_shown_by_the_log(tmp_path: Path) -> None:
+    rules = "{type: forbid, calls: ['Read(~/.ssh/**)', 'Read(.env)', 'Bash(rm ~/*)']}"
+    for text in (rules, f"{{type: composite, assertions: [{rules}]}}"):
+        spec(tmp_path, f"assertions:\n  - {text}\n")
+        _, warnings = validate_file(tmp_path / "s.yaml")
+        assert [("Read(~/.ssh/**)" in warning and "cannot match" in warning) for warning in warnings] == [True]
+
+
 def test_validate_tells_all_that_is_wrong(tmp_path: Path) -> None:
     """It told the first error, so that a file of ten took ten runs."""
     (tmp_path / "s.yaml").write_text(SEVERAL, encoding="utf-8")

@@ -7,8 +7,10 @@ from typing import Any
 
 from agentv_stages.model.payload import indented_json
 from agentv_stages.model.visible import counted
-from agentv_stages.trajectory.case import Skipped
+from agentv_stages.trajectory.case import Member, Skipped
+from agentv_stages.trajectory.composite import Composite
 from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stages.trajectory.limits import Forbid
 from agentv_stream.checks.spec import load_spec
 from agentv_stream.checks.targets import load_targets
 from agentv_stream.checks.yaml_lines import MOST_ERRORS, SpecError, read_yaml
@@ -26,7 +28,17 @@ def validate_file(path: Path) -> tuple[dict[str, Any], list[str]]:
     members = [member for case in spec.cases for member in case.build().members]
     skipped = sum(isinstance(member, Skipped) for member in members)
     counts = {"kind": "spec", "cases": len(spec.cases), "evaluators": len(members), "skipped": skipped}
-    return counts, spec.warnings
+    unknown = [f"{path}: {text}" for member in members for text in _without_session(member)]
+    return counts, [*spec.warnings, *dict.fromkeys(unknown)]
+
+
+def _without_session(member: Member) -> list[str]:
+    """What the `forbid` rules of an evaluator can only name in logs of some sessions."""
+    if isinstance(member, Skipped):
+        return []
+    if isinstance(member.rule, Composite):
+        return [text for one in member.rule.evaluators for text in _without_session(one)]
+    return member.rule.warnings() if isinstance(member.rule, Forbid) else []
 
 
 def said(what: dict[str, Any]) -> str:

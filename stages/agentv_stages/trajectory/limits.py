@@ -61,7 +61,10 @@ class Forbid:
             proof.add(text, not where, where)
 
     def warnings(self) -> list[str]:
-        return []
+        """Rules that paths of this session cannot match, because its home or its folder is not known."""
+        found = {at for at, _ in self.state.found}
+        reasons = [(f.form, f.unknown(self.state.folder)) for i, f in enumerate(self._forms) if i not in found]
+        return [f"{form}: {reason}" for form, reason in reasons if reason is not None]
 
 
 class WatchedState(Struct):
