@@ -8,6 +8,7 @@ from pathlib import Path
 from agentv_stages.model.payload import told_path
 from agentv_stages.model.provider import Companion, DecodeContext, Folder, Provider, no_companions
 from agentv_stream.sources.files import first_unpacked, is_file
+from agentv_stream.sources.kept_outputs import kept_outputs
 from agentv_stream.sources.packed_folder import packed_companions
 
 
@@ -42,7 +43,13 @@ def companions_of(
     the absolute path; files below the current folder are returned as relative paths if the log's path was relative.
     """
     found = packed_companions(provider, path, folder) if folder is not None else _local_companions(provider, path)
+    if provider.kept_outputs is not None:
+        found = [_with_outputs(provider, companion) for companion in found]
     return found if subagents else [companion for companion in found if companion.context.further]
+
+
+def _with_outputs(provider: Provider, companion: Companion) -> Companion:
+    return Companion(companion.path, replace(companion.context, kept=kept_outputs(provider, companion.path)))
 
 
 def parts_of(
@@ -73,7 +80,8 @@ def may_be_companions(provider: Provider) -> bool:
 def context_of(provider: Provider, path: str, folder: Folder | None = None) -> DecodeContext:
     """The decode context of a main file; `folder` defaults to the local disk."""
     whole = _whole(path) if folder is None else path
-    return replace(provider.context(whole, folder or LocalFolder()), file=path, place=told_path(whole))
+    context = provider.context(whole, folder or LocalFolder())
+    return replace(context, file=path, place=told_path(whole), kept=kept_outputs(provider, whole))
 
 
 def _whole(path: str) -> str:

@@ -30,7 +30,8 @@ class DecodeContext:
     its parent, as far as they are known. `further`: the file continues the session's own log, with the same decoder and
     row numbering. In a fork, records older than `begun_ms` were copied from the parent's log; it is set where nothing
     in the log says so before the copy ends. `history` reads a parent's log by its id, for decoders that compare records
-    with it, and returns a fingerprint of each record; none of a log that cannot be read.
+    with it, and returns a fingerprint of each record; none of a log that cannot be read. `kept` reads an output that
+    the agent keeps in a file of its own, by the file's name; empty where it cannot be read.
     """
 
     file: str = ""
@@ -41,6 +42,7 @@ class DecodeContext:
     place: str = ""
     begun_ms: int | None = None
     history: Callable[[str], Sequence[int]] | None = field(default=None, compare=False, repr=False)
+    kept: Callable[[str], bytes] | None = field(default=None, compare=False, repr=False)
 
     def source(self, record: Record, time_ms: int | None = None, base_id: str = "") -> Source:
         """The source of a record, on the stream of the input. Speed-critical decoders build theirs inline."""
@@ -150,6 +152,7 @@ class Provider:
     files of the session whose main file is `path`, in a fixed order; files that continue its own log come first. Where
     it is expensive to find out who started them, `companion_files` returns only their paths, so that a follower calls
     `companions` only for new ones. `context` gives the decoder of a main file what files beside the log say.
+    `kept_outputs` is the folder in which the agent keeps outputs that are too large for the log at a path.
     """
 
     name: str
@@ -161,3 +164,4 @@ class Provider:
     companions: Callable[[str, Folder], list[Companion]] = no_companions
     companion_files: Callable[[str, Folder], list[str]] | None = None
     context: Callable[[str, Folder], DecodeContext] = plain_context
+    kept_outputs: Callable[[str], str | None] | None = None

@@ -127,6 +127,16 @@ def _companion(path: str, session_id: str, folder: Folder) -> Companion:
     return Companion(path, DecodeContext(path, sidechain(agent), call, session_id))
 
 
+def kept_outputs(path: str) -> str | None:
+    """`<session>/tool-results`, for the session's log and for those of its sub-agents."""
+    session, sub, _ = path.partition("/subagents/")
+    if not sub:
+        session, end, _ = path.rpartition(".jsonl")
+        if not end:
+            return None
+    return f"{session}/tool-results"
+
+
 def _session_decoder(context: DecodeContext) -> RecordDecoder:
     if context.stream.startswith(compaction.STREAM):
         return compaction.CompactionDecoder(context)
@@ -164,4 +174,5 @@ PROVIDER = Provider(
         LogRoot("~/.config/claude/projects", "XDG_CONFIG_HOME", "claude/projects", ("*/*.jsonl",)),
     ),
     companions=companions,
+    kept_outputs=kept_outputs,
 )

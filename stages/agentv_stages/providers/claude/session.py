@@ -37,6 +37,7 @@ from agentv_stages.providers.claude.blocks import (
 from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.copies import Copies
+from agentv_stages.providers.claude.kept import MARK, put_back
 from agentv_stages.providers.claude.notices import attached, end_of_run, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import REJECTED, told_apart, was_interrupted
@@ -56,6 +57,7 @@ LOSSES = (
     "an answer that was cut off (in newer versions only if the process was killed)",
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
     "that --max-budget-usd ended a run",
+    "outputs over 50,000 characters whose file in tool-results/ is missing (the log has their first 2 KB)",
     "of a fork, and of a process that was killed: the cost, and the tokens of compactions",
     "where the copied context of a side question ends (`/btw`, 2.1.90): the copy is in its stream, too",
     "in some versions before 2.1.326, whether a person refused a call or interrupted it: both are `denied`",
@@ -231,7 +233,7 @@ class SessionDecoder:
         if not line.isSidechain:
             self.state.main.forget()
         message_id = line.uuid or ""
-        injected = bool(line.isMeta or line.isCompactSummary)
+        injected = bool(line.isMeta or line.isCompactSummary or line.promptSource == "system")
         content = message.content
         results = type(content) is list and content and content[0].type == "tool_result"  # results come first
         if not results and source.stream == "main" and not line.isCompactSummary:
@@ -239,6 +241,8 @@ class SessionDecoder:
         if isinstance(content, str):
             user_string(content, source, batch, message_id, injected)
         elif content:
+            if self.context.kept is not None and MARK in record.data:
+                put_back(content, self.context.kept)
             before = len(batch.events)
             unasked, told, kind = self.state.headless, None, line.toolDenialKind
             if kind is not None:

@@ -58,6 +58,7 @@ LOSSES = (
     "in older versions (2.1.197) the time of most lines",
     "in some versions (2.1.280) a resumed run's own share of tokens and cost (the session's total is shown)",
     "an answer that an error cut off",
+    "outputs over 50,000 characters (the stream has their first 2 KB)",
     "with --output-format json all calls, and all answers but the last",
     "whether a piece of an answer that is cut off is repeated (--include-partial-messages)",
 )

@@ -202,7 +202,7 @@ class OtherLine(Struct, gc=False):
 
 
 class SessionLine(Struct, gc=False):
-    """A line of a session on disk."""
+    """A line of a session on disk. `promptSource` is `system` for a prompt that the program itself wrote."""
 
     type: str = ""
     message: ApiMessage | None = None
@@ -218,6 +218,7 @@ class SessionLine(Struct, gc=False):
     toolDenialBeforeRun: bool | None = None
     permissionDecision: PermissionDecision | None = None
     version: str | None = None
+    promptSource: str | None = None
 
 
 class ForkedFrom(Struct, gc=False):
