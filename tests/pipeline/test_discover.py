@@ -9,13 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 from agentv_stages.providers import all_providers, get_provider
+from agentv_stream.bulk import import_sessions
 from agentv_stream.cli import build
 from agentv_stream.discovery.discover import find_sessions, in_project, pick, project_of, tree
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import compile_patterns, find_roots, logical_name, walk
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.summary import summarize
+from agentv_stream.sources.files import read_pieces
+from agentv_stream.summary import SessionReader, summarize
 from support.decoding import FIXTURES
+from support.fixture_logs import LOGS
 from support.growing_logs import claude_records
 
 SESSION = "11111111-2222-3333-4444-555555555555"
@@ -301,6 +304,32 @@ def test_child_rollouts_belong_to_their_root(tmp_path: Path) -> None:
     child = rollout(tmp_path, "02-child", "01-parent")
     (session,) = find_sessions(find_roots([f"codex={tmp_path}"]))
     assert (session.path, session.subagents) == (str(parent), [str(child)])
+
+
+def test_an_orphan_whose_texts_are_only_copies_is_a_session_in_every_command(tmp_path: Path) -> None:
+    """Codex' copies of texts are held until the end of the log; a review has no prompt, and its parent is gone."""
+    path = tmp_path / "rollout-2026-03-01T10-00-00-review.jsonl"
+    time = "2026-03-01T10:00:00.000Z"
+    meta = {"id": "review", "cli_version": "0.66.0", "source": {"subagent": "review"}}
+    said = {"type": "agent_message", "message": "Fine."}
+    rows = [
+        {"timestamp": time, "type": "session_meta", "payload": meta},
+        {"timestamp": time, "type": "event_msg", "payload": said},
+    ]
+    write(path, [json.dumps(row).encode() for row in rows])
+    (session,) = find_sessions(find_roots([f"codex={tmp_path}"]))
+    lines = tmp_path / "lines.ndjson"
+    import_sessions([tmp_path], jsonl=lines, engine="serial")
+    assert [json.loads(line)["session"]["id"] for line in lines.read_text().splitlines()] == [session.id] == ["review"]
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_log_that_ran_for_its_header_ran_for_its_result(log: Path) -> None:
+    reader = SessionReader(read_pieces(log), str(log))
+    for _ in reader.batches(companions=False):
+        pass
+    header = read_header(str(log))
+    assert header is not None and header.ran == reader.observer.ran
 
 
 def test_a_log_that_is_there_twice_is_one_session(tmp_path: Path) -> None:

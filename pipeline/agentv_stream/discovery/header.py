@@ -127,8 +127,12 @@ def read_header(path: str, only: Provider | None = None) -> Header | None:
         except UnknownFormat:
             return None
         state = _begin(detector, path)
-    state[0].ran = state[0].ran or read >= most
-    return state[0]
+    header, decode = state
+    if read < most:
+        for batch in decode.flush():  # texts that Codex writes twice are held until then
+            header.take(batch)
+    header.ran = header.ran or read >= most
+    return header
 
 
 def _push(
