@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agentv_stream import summarize
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.cli.running import tell
 from agentv_stream.documentation.provider_table import stream_command
@@ -530,6 +531,10 @@ async def test_traces_are_written_and_put_into_the_result(tmp_path: Path) -> Non
     assert [e["type"] for e in events] == ["tool_call", "tool_result"] * 3
     assert events[0]["name"] == "Read" and events[0]["input"]["file_path"] == "a.py"
     assert events[1]["metadata"]["status"] == "ok"
+    # Claude's stream has no times: those of arrival, which are no times of the session when the trace is read back
+    assert {e["metadata"]["timestamp_source"] for e in events} == {"arrival"}
+    assert [e["timestamp"] for e in events] == sorted(e["timestamp"] for e in events)
+    assert summarize(file).duration_ms is None
 
 
 def test_attempts_take_the_first_free_number(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ _prefixes: dict[int, bytes] = {}
 _KEEP = 512  # minutes
 _FIRST = -62_135_596_800_000  # 0001-01-01; the first and the last ms that a date can represent
 _LAST = 253_402_300_799_999
+ARRIVAL = "arrival"
+"""Where a time is from that no log says: the moment at which the bytes arrived."""
 
 
 def parse_iso(text: str | None) -> int | None:

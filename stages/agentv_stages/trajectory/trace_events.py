@@ -1,7 +1,8 @@
 """The generic trace events of AgentV 0.25, with additions: events in, JSON lines or plain values out.
 
 `{type, timestamp?, id?, name?, input?, output?, text?, metadata?}` with the types `model_step`, `tool_call`,
-`tool_result`, `message` and `error`. Inputs and outputs are kept as in the log.
+`tool_result`, `message` and `error`. Inputs and outputs are kept as in the log. An event without a time in the log has
+the time at which it arrived; its `metadata` then says `"timestamp_source": "arrival"`.
 """
 
 from typing import Any
@@ -20,7 +21,7 @@ from agentv_stages.model.event import (
     UserText,
 )
 from agentv_stages.model.payload import decode_json
-from agentv_stages.model.times import iso
+from agentv_stages.model.times import ARRIVAL, iso
 
 _encode = json.Encoder().encode
 
@@ -38,11 +39,14 @@ class TraceEvent(Struct, frozen=True, omit_defaults=True):
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
-def trace_event(event: AnyEvent) -> TraceEvent | None:
-    """The trace event of an event; None for events that a trace does not contain."""
+def trace_event(event: AnyEvent, arrived_ms: int | None = None) -> TraceEvent | None:
+    """The trace event of an event; None for events that a trace does not contain. `arrived_ms`: when it arrived."""
     source = event.source
-    when = iso(source.time_ms) if source.time_ms is not None else UNSET
+    time_ms = source.time_ms if source.time_ms is not None else arrived_ms
+    when = iso(time_ms) if time_ms is not None else UNSET
     extra: dict[str, Any] = {} if source.stream == MAIN else {"stream": source.stream}
+    if source.time_ms is None and time_ms is not None:
+        extra["timestamp_source"] = ARRIVAL
     if isinstance(event, ToolCall):
         extra |= {"kind": event.kind} | ({"native": event.name} if event.name != event.tool else {})
         name = event.tool or event.name
@@ -66,7 +70,7 @@ def trace_event(event: AnyEvent) -> TraceEvent | None:
 
 def render(batch: Batch) -> bytes:
     """The trace events of a batch as JSON lines."""
-    lines = (trace_event(event) for event in batch.events)
+    lines = (trace_event(event, batch.arrived_ms) for event in batch.events)
     return b"".join(_encode(line) + b"\n" for line in lines if line is not None)
 
 
@@ -80,7 +84,7 @@ class TraceList:
 
     def observe(self, batch: Batch) -> None:
         for event in batch.events:
-            traced = trace_event(event)
+            traced = trace_event(event, batch.arrived_ms)
             if traced is None:
                 continue
             if len(self.events) >= self._most:

@@ -26,7 +26,7 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.payload import ABSENT, decode_json, given, one_line, plain_text, to_raw
 from agentv_stages.model.provider import DecodeContext
-from agentv_stages.model.times import from_epoch, whole_ms
+from agentv_stages.model.times import ARRIVAL, from_epoch, whole_ms
 from agentv_stages.providers.generic.messages import usage_event
 from agentv_stages.providers.generic.wire import (
     TraceEvent,
@@ -97,7 +97,8 @@ class TraceDecoder:
         given_time = event.timestamp if event.timestamp is not None else event.startTime
         time_ms = from_epoch(given_time if given_time is not None else event.start_time)
         base_id = event.event_id or event.eventId or ""
-        own = _facts(event).stream or ""
+        facts = _facts(event)
+        own, time_ms = facts.stream or "", None if facts.timestamp_source == ARRIVAL else time_ms
         stream = own if own.startswith(("sidechain:", "subagent:")) else context.stream
         return Source(context.file, record.row, record.offset, len(record.data), time_ms, stream, base_id)
 

@@ -184,8 +184,9 @@ class TraceModel(Struct, gc=False):
 
 
 class TraceFacts(Struct, gc=False):
-    """What our own trace events say in their `metadata`."""
+    """What our own trace events say in their `metadata`. `timestamp_source` is "arrival" where the log has no time."""
 
+    timestamp_source: str | None = None
     stream: str | None = None
     role: str | None = None
     status: str | None = None
