@@ -379,6 +379,17 @@ def test_calls_that_nobody_counted_are_not_0(tmp_path: Path, tools: Any) -> None
     assert one(own(tmp_path, "t", "a", 2, tool_use_summary={"by_tool": {}})).tool_calls == 0
 
 
+@pytest.mark.parametrize("tools", [{"Read": 2}, {}, None])
+def test_a_stored_total_stands_where_the_tools_are_elided(tmp_path: Path, tools: Any) -> None:
+    summary = {"by_tool": tools, "total_tool_calls": 40}
+    for run in (
+        own(tmp_path, "t", "a", 1, tool_use_summary=summary),
+        old(tmp_path, "t", "b", 1, tool_use_summary=summary),
+    ):
+        assert one(run).tool_calls == 40
+    assert one(old(tmp_path, "t", "b", 1, tool_use_summary=summary)).historical["tool_calls"] == 40
+
+
 def test_what_is_no_verdict_fails_no_run(tmp_path: Path) -> None:
     assert one(own(tmp_path, "t", "a", 1, verdicts=[None, {"verdict": None}, {"verdict": ["pass"]}])).passed is None
     assert one(own(tmp_path, "t", "a", 2, verdicts=[None, {"verdict": "pass"}])).passed is True

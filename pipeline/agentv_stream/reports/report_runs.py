@@ -153,8 +153,7 @@ def _summary(run: Run, summary: Any) -> None:
     if not is_object(summary):
         return
     run.by_tool = {str(k): int(v) for k, v in _table(summary.get("by_tool")).items() if _number(v) is not None}
-    total = _number(summary.get("total_tool_calls"))
-    run.tool_calls = total if total is not None else _sum_of(summary)
+    run.tool_calls = _calls_of(summary)
     outcomes: Any = summary.get("by_outcome")
     if is_object(outcomes):
         run.tool_errors = sum(_number(outcomes.get(name)) or 0 for name in FAILED_OUTCOMES)
@@ -186,7 +185,7 @@ def _bobbin(path: Path, value: Mapping[str, Any], streams: bool) -> Run:
     stored: Any = value.get("tool_use_summary")
     if is_object(stored):
         run.by_tool = {str(k): int(v) for k, v in _table(stored.get("by_tool")).items() if _number(v) is not None}
-        run.tool_calls = _sum_of(stored)
+        run.tool_calls = _calls_of(stored)
         commands: Any = stored.get("bobbin_commands")
         run.historical = {
             "tool_calls": run.tool_calls,
@@ -234,8 +233,11 @@ def _serving_model(value: Mapping[str, Any], usage: Mapping[str, Any]) -> str | 
     return "+".join(names) or None
 
 
-def _sum_of(summary: Mapping[str, Any]) -> float | None:
-    """The number of calls in `by_tool`; None, not 0, if it is missing or malformed."""
+def _calls_of(summary: Mapping[str, Any]) -> float | None:
+    """The stored number of calls, else the sum of `by_tool`, which may be cut short; None, not 0, without either."""
+    total = _number(summary.get("total_tool_calls"))
+    if total is not None:
+        return total
     table: Any = summary.get("by_tool")
     if not is_object(table):
         return None
