@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentv_stages.providers import all_providers, get_provider
+from agentv_stages.providers.codex.titles import title_index
 from agentv_stream.bulk import import_sessions
 from agentv_stream.cli import build
 from agentv_stream.discovery.discover import find_sessions, in_project, pick, project_of, tree
@@ -304,6 +305,18 @@ def test_child_rollouts_belong_to_their_root(tmp_path: Path) -> None:
     child = rollout(tmp_path, "02-child", "01-parent")
     (session,) = find_sessions(find_roots([f"codex={tmp_path}"]))
     assert (session.path, session.subagents) == (str(parent), [str(child)])
+
+
+def test_titles_of_codex_come_from_its_index(tmp_path: Path) -> None:
+    """The rollout does not have the name that a person gave the thread."""
+    live = rollout(tmp_path / "sessions/2026/03/01", "01-a")
+    rollout(tmp_path / "archived_sessions", "02-b")
+    names = [{"id": thread, "thread_name": name} for thread, name in (("01-a", "Old"), ("02-b", "B"), ("01-a", "New"))]
+    write(tmp_path / "session_index.jsonl", [json.dumps(name).encode() for name in names] + [b"{torn"])
+    found = find_sessions(find_roots([f"codex={tmp_path / folder}" for folder in ("sessions", "archived_sessions")]))
+    assert {session.id: session.header.title for session in found} == {"01-a": "New", "02-b": "B"}
+    alone = rollout(tmp_path / "elsewhere", "03-c")
+    assert title_index(str(alone)) is None and title_index(str(live)) == str(tmp_path / "session_index.jsonl")
 
 
 def test_an_orphan_whose_texts_are_only_copies_is_a_session_in_every_command(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions,
 HEAD = 4096
 MOST_COMPARED = 16
 """Files of one id and name, or size, with which another one is compared."""
+MOST_TITLES = 16 * 1024 * 1024
 MOST_ASKED = 4
 """Number of further files searched for the prompt: OpenHands writes one for each event."""
 
@@ -133,6 +134,7 @@ def find_sessions(
     cache.save({found.path for found in files})
     mains = {session.path: session for session in _without_copies(mains.values())}
     _attach(mains, folder)
+    _entitle(mains.values(), folder)
     return sorted((*in_stores.values(), *mains.values()), key=lambda s: (-s.updated_ms, s.path))
 
 
@@ -172,6 +174,21 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
                 continue
             session.size += stat.st_size
             session.updated_ms = max(session.updated_ms, stat.st_mtime_ns // 1_000_000)
+
+
+def _entitle(sessions: Iterable[Session], folder: LocalFolder) -> None:
+    """Sets the titles that an agent keeps in a file of their own; each such file is read once."""
+    known: dict[str, dict[str, str]] = {}
+    for session in sessions:
+        index = get_provider(session.header.provider).titles
+        place = index.place(session.path) if index is not None else None
+        if index is None or place is None:
+            continue
+        if place not in known:
+            known[place] = index.read(folder.read(place, MOST_TITLES))
+        title = known[place].get(session.id)
+        if title is not None:
+            session.header = replace(session.header, title=title)
 
 
 def _completed(header: Header, path: str) -> Header:

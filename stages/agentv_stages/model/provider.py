@@ -134,6 +134,15 @@ class Folder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class TitleIndex:
+    """The titles of an agent's sessions in a file of their own: `place` gives its path for a log, None where there
+    is none; `read` its titles by session id."""
+
+    place: Callable[[str], str | None]
+    read: Callable[[bytes], dict[str, str]]
+
+
 def no_companions(path: str, folder: Folder) -> list[Companion]:
     """`companions` of a provider whose sub-agents have no files of their own."""
     return []
@@ -164,4 +173,5 @@ class Provider:
     companions: Callable[[str, Folder], list[Companion]] = no_companions
     companion_files: Callable[[str, Folder], list[str]] | None = None
     context: Callable[[str, Folder], DecodeContext] = plain_context
+    titles: TitleIndex | None = None
     kept_outputs: Callable[[str], str | None] | None = None

@@ -1,6 +1,6 @@
 """Codex: the stream of `codex exec --json`, its older forms, rollout files and the app-server's notifications."""
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import Dialect, LogRoot, Provider, TitleIndex
 from agentv_stages.providers.codex.app_server import AppServerDecoder
 from agentv_stages.providers.codex.companions import companions, context
 from agentv_stages.providers.codex.detect import (
@@ -14,6 +14,7 @@ from agentv_stages.providers.codex.old_exec import OldExecDecoder
 from agentv_stages.providers.codex.old_rollout import OldRolloutDecoder
 from agentv_stages.providers.codex.rollout import RolloutDecoder
 from agentv_stages.providers.codex.stream import ExecDecoder
+from agentv_stages.providers.codex.titles import title_index, titles
 from agentv_stages.providers.codex.tools import TABLE
 
 _NO_TIMES = "times of any kind"
@@ -111,4 +112,5 @@ PROVIDER = Provider(
     ),
     companions=companions,
     context=context,
+    titles=TitleIndex(title_index, titles),
 )
