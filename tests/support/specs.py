@@ -1,5 +1,6 @@
 """Strategies for random trajectories and evaluators over small alphabets, so that they meet often."""
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ ARGS = st.one_of(
 def traces(draw: st.DrawFn) -> list[AnyEvent]:
     """Calls, results in any order (or never), texts, usage and ends, on two streams."""
     trace = Trace()
+    code = st.sampled_from((None, 0, 1))
     open_calls: list[ToolCall] = []
     for _ in range(draw(st.integers(0, 14))):
         what = draw(st.sampled_from(("call", "call", "call", "result", "text", "usage", "end")))
@@ -31,7 +33,9 @@ def traces(draw: st.DrawFn) -> list[AnyEvent]:
         elif what == "result" and open_calls:
             call = open_calls.pop(draw(st.integers(0, len(open_calls) - 1)))
             output = draw(st.sampled_from((None, "ok", "skills/csv/SKILL.md")))
-            trace.result(call, draw(st.sampled_from((None, 5, 50))), output, draw(st.sampled_from(("ok", "error"))))
+            trace.result(
+                call, draw(st.sampled_from((None, 5, 50))), output, draw(st.sampled_from(("ok", "error"))), draw(code)
+            )
         elif what == "text":
             trace.text("hello", stream=stream)
         elif what == "usage":
@@ -42,6 +46,21 @@ def traces(draw: st.DrawFn) -> list[AnyEvent]:
             cost = draw(st.sampled_from((None, 0.1, 0.6)))
             trace.events.append(SessionEnd(trace.source(), "-0", "complete", cost_usd=cost, duration_ms=30))
     return trace.events
+
+
+@st.composite
+def endings(draw: st.DrawFn) -> dict[str, Any]:
+    """How a call must have ended, and on which stream it must be."""
+    ending: dict[str, Any] = {}
+    if draw(st.booleans()):
+        ending["outcome"] = draw(st.sampled_from(("ok", "error", ["error", "unpaired"])))
+    if draw(st.booleans()):
+        ending["max_ms"] = draw(st.sampled_from((10, 100)))
+    if draw(st.booleans()):
+        ending["exit_code"] = draw(st.sampled_from((0, [0, 1])))
+    if draw(st.booleans()):
+        ending["stream"] = draw(st.sampled_from(("main", "sub", "sidechain:*")))
+    return ending
 
 
 @st.composite
@@ -56,8 +75,15 @@ def steps(draw: st.DrawFn) -> list[dict[str, Any]]:
             step["args_match"] = draw(st.sampled_from(("exact", "superset", "subset", "ignore", ["q"], ["o.x"])))
         if draw(st.booleans()):
             step["max_duration_ms"] = draw(st.sampled_from((10, 100)))
+        if draw(st.integers(0, 3)) == 0:
+            step |= draw(endings())
         out.append(step)
     return out
+
+
+@st.composite
+def forbidden(draw: st.DrawFn) -> dict[str, Any]:
+    return {"call": draw(st.sampled_from(("Read", "Bash", "kind:write"))), **draw(endings())}
 
 
 AGGREGATORS = ("weighted_average", "minimum", "maximum", "threshold", "all_or_nothing")
@@ -92,7 +118,9 @@ def _alone(draw: st.DrawFn) -> dict[str, Any]:
                 {
                     "type": st.just("tool-trajectory"),
                     "mode": st.just("any_order"),
-                    "minimums": st.dictionaries(st.sampled_from(TOOLS), st.integers(0, 3), max_size=3),
+                    "minimums": st.dictionaries(
+                        st.sampled_from(TOOLS), st.one_of(st.integers(0, 3), endings()), max_size=3
+                    ),
                 }
             ),
             st.fixed_dictionaries(
@@ -131,6 +159,7 @@ def _alone(draw: st.DrawFn) -> dict[str, Any]:
             st.fixed_dictionaries({"type": st.just("max-turns"), "max": st.integers(0, 6)}),
             st.fixed_dictionaries({"type": st.just("first-edit-turn"), "max": st.integers(0, 6)}),
             st.fixed_dictionaries({"type": st.just("forbid"), "calls": st.just(["Bash(rm *)"])}),
+            st.fixed_dictionaries({"type": st.just("forbid"), "calls": st.lists(forbidden(), min_size=1, max_size=2)}),
             st.fixed_dictionaries({"type": st.just("watched-commands"), "used": st.just(["bobbin"])}),
             st.fixed_dictionaries({"type": st.just("max-repeats"), "max": st.integers(1, 3)}),
             st.fixed_dictionaries({"type": st.just("contains"), "value": st.just("hello")}),
@@ -138,6 +167,8 @@ def _alone(draw: st.DrawFn) -> dict[str, Any]:
     )
     if draw(st.booleans()):
         config["negate"] = True
+    if any(f'"{key}"' in json.dumps(config) for key in ("outcome", "exit_code", "max_ms", "stream")):
+        config["compat"] = False  # AgentV does not have them
     if draw(st.booleans()):
         config["streams"] = "all"
     if draw(st.booleans()):

@@ -43,6 +43,7 @@ class Trace:
         message_id: str | None = None,
         time_ms: int | None = None,
         server: str | None = None,
+        exit_code: int | None = None,
     ) -> "Trace":
         """Adds a call and, unless `result` is false, its result directly after it."""
         usual, edit = CANONICAL.get(tool, (None, False))
@@ -62,13 +63,20 @@ class Trace:
         )
         self.events.append(call)
         if result:
-            self.result(call, ms, output, outcome)
+            self.result(call, ms, output, outcome, exit_code)
         return self
 
-    def result(self, call: ToolCall, ms: int | None = None, output: Any = None, outcome: Outcome = "ok") -> "Trace":
+    def result(
+        self,
+        call: ToolCall,
+        ms: int | None = None,
+        output: Any = None,
+        outcome: Outcome = "ok",
+        exit_code: int | None = None,
+    ) -> "Trace":
         raw = None if output is None else Raw(json.dumps(output).encode())
         self.events.append(
-            ToolResult(self.source(call.source.stream), "-0", call.call_id, raw, outcome, duration_ms=ms, call=call)
+            ToolResult(self.source(call.source.stream), "-0", call.call_id, raw, outcome, exit_code, ms, call=call)
         )
         return self
 

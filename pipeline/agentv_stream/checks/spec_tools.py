@@ -34,7 +34,7 @@ def _names(config: Mapping[str, Any], context: Context) -> Iterator[str]:
     elif kind in ("expected-messages", "expected-tool-calls"):
         yield from _texts(list(context.expected_calls), "tool")
     elif kind == "forbid":
-        for form in _texts(next((config[key] for key in ("calls", "value", "tools") if config.get(key)), None)):
+        for form in _texts(next((config[key] for key in ("calls", "value", "tools") if config.get(key)), None), "call"):
             found = FORM.fullmatch(form)
             if found is not None and found[1] not in SHELL_TOOLS:
                 yield found[1]

@@ -1,11 +1,13 @@
 """How rules look at tool calls: which calls count, and how a step of a spec refers to one."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from agentv_stages.model.event import MAIN, AnyEvent, Kind, ToolCall
 from agentv_stages.trajectory.arguments import MISSING, ArgsMatch, args_match
+from agentv_stages.trajectory.endings import ANYHOW, Ending, on_stream
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.wildcards import glob
 
@@ -13,6 +15,13 @@ from agentv_stages.trajectory.wildcards import glob
 def counts(event: AnyEvent, all_streams: bool) -> bool:
     """Whether an event is on a stream that the rule considers."""
     return all_streams or event.source.stream == MAIN
+
+
+def steps_count(steps: "Sequence[Step]", event: AnyEvent, all_streams: bool) -> bool:
+    """As `counts`; also the streams that steps name are considered."""
+    return counts(event, all_streams) or any(
+        step.stream is not None and on_stream(step.stream, event.source.stream, False) for step in steps
+    )
 
 
 def arguments_of(call: ToolCall) -> Any:
@@ -43,7 +52,9 @@ def named(pattern: str, call: ToolCall) -> bool:
 class Step(Struct, frozen=True):
     """One expected call: by `tool` or by `kind`, with `args` that must fit according to `args_match`.
 
-    `compat` compares names as AgentV does: only the canonical one, no globs.
+    `ending` and `stream` are further conditions: how the call ended, and on which stream it was; without a
+    `stream` it is the main one, or any (`everywhere`). `compat` compares names as AgentV does: only the
+    canonical one, no globs.
     """
 
     tool: str | None = None
@@ -52,13 +63,19 @@ class Step(Struct, frozen=True):
     args_match: ArgsMatch = "exact"
     max_duration_ms: float | None = None
     compat: bool = False
+    ending: Ending = ANYHOW
+    stream: str | None = None
+    everywhere: bool = True
 
     @property
     def title(self) -> str:
-        return self.tool if self.tool is not None else f"kind:{self.kind}"
+        name = self.tool if self.tool is not None else f"kind:{self.kind}"
+        return name + (f"@{self.stream}" if self.stream is not None else "") + self.ending.title
 
     def names(self, call: ToolCall) -> bool:
-        """Whether the call is of this step's tool or kind, whatever its arguments."""
+        """Whether the call is of this step's tool or kind, on its stream, whatever its arguments."""
+        if not on_stream(self.stream, call.source.stream, self.everywhere):
+            return False
         if self.tool is None:
             return call.kind == self.kind
         if self.compat:
@@ -66,7 +83,7 @@ class Step(Struct, frozen=True):
         return named(self.tool, call)
 
     def fits(self, call: ToolCall, arguments: "Arguments") -> bool:
-        """Whether the call fits this step, regardless of its duration."""
+        """Whether the call fits this step, regardless of its duration and of how it ended."""
         if not self.names(call):
             return False
         if self.args is MISSING or self.args == "any" or self.args_match == "ignore":

@@ -4,8 +4,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from msgspec import structs
+
 from agentv_stages.trajectory.arguments import MISSING, MODES, ArgsMatch
 from agentv_stages.trajectory.calls import Step
+from agentv_stages.trajectory.endings import FIELDS, OUTCOMES, Ending
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stages.trajectory.path_steps import STEP_TYPES, Matcher
 
@@ -17,7 +20,9 @@ KIND_NAMES = ("read", "write", "execute", "search", "plan", "ask", "other")
 MOST = 1e300
 """The largest number of a specification; an integer beyond floats can neither be compared with one nor be shown."""
 
-STEP = frozenset(("tool", "kind", "args", "input", "args_match", "max_duration_ms", "output", "description"))
+STEP = frozenset(
+    ("tool", "kind", "args", "input", "args_match", "max_duration_ms", "output", "description", "stream", *FIELDS)
+)
 """The fields of a step of `expected`."""
 
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
@@ -122,8 +127,28 @@ def args_match_of(value: Any, path: tuple[str | int, ...]) -> ArgsMatch:
     raise ConfigError("args_match is a mode or a list of fields", path, MODES)
 
 
-def steps_of(config: Config, compat: bool) -> list[Step]:
-    """Reads `expected` of tool-trajectory. Raises: ConfigError."""
+def ending_of(item: Config, path: tuple[str | int, ...], compat: bool) -> tuple[Ending, str | None]:
+    """Reads `outcome`, `exit_code`, `max_ms` and `stream`. Raises: ConfigError."""
+    for key in (*FIELDS, "stream"):
+        if compat and key in item:
+            raise ConfigError(f"AgentV has no {key}: leave out compat: agentv", (*path, key))
+    outcomes: Any = item.get("outcome", [])
+    for outcome in outcomes if is_list(outcomes) else [outcomes]:
+        if outcome not in OUTCOMES:
+            raise ConfigError(f"unknown outcome {outcome!r}", (*path, "outcome"), OUTCOMES, str(outcome))
+    codes: Any = spelled(item.get("exit_code", []))
+    several: list[Any] = codes if is_list(codes) else [codes]
+    if any(isinstance(code, bool) or not isinstance(code, int) for code in several):
+        raise ConfigError("exit_code must be a whole number, or a list of them", (*path, "exit_code"))
+    stream: Any = item.get("stream")
+    if stream is not None and (not isinstance(stream, str) or not stream):
+        raise ConfigError("stream must be main, sub, or the name of a stream", (*path, "stream"))
+    wanted = tuple(outcomes) if is_list(outcomes) else (outcomes,)
+    return Ending(wanted, tuple(several), number(item, "max_ms", 0.0, path=path)), stream
+
+
+def steps_of(config: Config, compat: bool, everywhere: bool = True) -> list[Step]:
+    """Reads `expected` of tool-trajectory. `everywhere`: whether all streams count. Raises: ConfigError."""
     value: Any = config.get("expected")
     if value is None:
         return []
@@ -157,7 +182,11 @@ def steps_of(config: Config, compat: bool) -> list[Step]:
             limit = number(step, "max_duration_ms", 0.0)
         except ConfigError as error:
             raise ConfigError(error.message, (*path, *error.path)) from error
-        steps.append(Step(tool, kind, args, own_mode, limit, compat))
+        ending, stream = ending_of(step, path, compat)
+        steps.append(Step(tool, kind, args, own_mode, limit, compat, ending, stream))
+    if any(step.stream is not None for step in steps):
+        # The streams that steps name are looked at, too; the other steps stay on theirs.
+        steps = [structs.replace(step, everywhere=everywhere) for step in steps]
     return steps
 
 

@@ -11,14 +11,16 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from agentv_stages.model.event import AnyEvent, ToolCall, ToolResult, call_key
-from agentv_stages.trajectory.calls import Arguments, Step, counts
+from agentv_stages.trajectory.calls import Arguments, Step, steps_count
+from agentv_stages.trajectory.endings import note_missing
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of, plain
 
 
 class Place(Struct):
     """The call at one place. `fit`: tool and arguments are right; `args_only`: only the arguments are wrong.
 
-    `waits`: its duration is not known yet; `fast` is None if it never became known.
+    `pending`: how it ended is not known yet; `ended` says how it did, if not as expected. `waits`: its duration is not
+    known yet; `fast` is None if it never became known.
     """
 
     fit: bool
@@ -28,6 +30,8 @@ class Place(Struct):
     waits: bool = False
     fast: bool | None = None
     duration_ms: int | None = None
+    pending: bool = False
+    ended: str | None = None
 
 
 class ExactState(Struct):
@@ -36,6 +40,7 @@ class ExactState(Struct):
     calls: int = 0
     extra: list[Evidence] = []
     done: bool = False
+    notes: list[str] = []
 
 
 class Exact:
@@ -67,7 +72,7 @@ class Exact:
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
         if type(event) is ToolCall:
-            if not counts(event, self._all):
+            if not steps_count(self._steps, event, self._all):
                 return False
             i = state.calls
             state.calls += 1
@@ -75,8 +80,8 @@ class Exact:
                 step = self._steps[i]
                 fit = step.fits(event, self._arguments)
                 place = Place(fit, event.tool or event.name, not fit and step.names(event), evidence_of(event))
-                if fit and step.max_duration_ms is not None:
-                    place.waits = True
+                if fit and (step.max_duration_ms is not None or step.ending.waits):
+                    place.waits, place.pending = step.max_duration_ms is not None, step.ending.waits
                     state.waiting[call_key(event)] = i
                 state.places.append(place)
             elif len(state.extra) < MAX_EVIDENCE:
@@ -86,6 +91,7 @@ class Exact:
             at = state.waiting.pop(call_key(event.call or event), None)
             if at is not None:
                 place = state.places[at]
+                self._end(at, event)
                 limit = self._steps[at].max_duration_ms
                 place.waits = False
                 place.duration_ms = event.duration_ms
@@ -94,8 +100,19 @@ class Exact:
                 return True
         return False
 
+    def _end(self, at: int, result: ToolResult | None) -> None:
+        """Judges how the call at a place ended; None is a call that never got a result."""
+        place, step = self.state.places[at], self._steps[at]
+        if place.pending:
+            place.pending = False
+            note_missing(self.state.notes, step.title, step.ending, result)
+            if not step.ending.fits(result):
+                place.fit = False
+                place.ended = "unpaired" if result is None else result.outcome or "ok"
+
     def finish(self) -> None:
-        for place in self.state.places:
+        for at, place in enumerate(self.state.places):
+            self._end(at, None)
             place.waits = False
         self.state.waiting = {}
         self.state.done = True
@@ -106,7 +123,8 @@ class Exact:
             if state.calls and not self._compat:
                 return Bounds(0.0, 0.0)
             return Bounds(float(state.done), 1.0)
-        placed = sum(p.fit for p in state.places)
+        placed = sum(p.fit and not p.pending for p in state.places)
+        pending = sum(p.pending for p in state.places)
         fast = sum(p.fast is True for p in state.places)
         unknown = sum(
             p.fit and s.max_duration_ms is not None and not p.waits and p.fast is None for p, s in self._pairs()
@@ -123,7 +141,7 @@ class Exact:
         could = waiting + sum(s.max_duration_ms is not None for s in ahead)
         # The best case: every remaining step in its place, every duration known and short.
         best = number + checked + (0 if self._compat else could)
-        high = (placed + len(ahead) + fast + could) / best
+        high = (placed + pending + len(ahead) + fast + could) / best
         return Bounds(score if self._monotone else 0.0, min(high, 1.0))
 
     def _pairs(self) -> list[tuple[Place, Step]]:
@@ -150,6 +168,8 @@ class Exact:
             where = (place.evidence,)
             if place.fit:
                 proof.add(f"Position {i}: {step.title}", True, where)
+            elif place.ended is not None:
+                proof.add(f"Position {i}: expected {step.title}, the call ended {place.ended}", False, where)
             elif place.args_only:
                 proof.add(f"Position {i}: {step.title} args mismatch", False, where)
             else:
@@ -159,9 +179,12 @@ class Exact:
 
     def warnings(self) -> list[str]:
         return [
-            f"No duration data for {step.title}; latency assertion skipped"
-            for place, step in self._pairs()
-            if place.fit and step.max_duration_ms is not None and not place.waits and place.fast is None
+            *self.state.notes,
+            *(
+                f"No duration data for {step.title}; latency assertion skipped"
+                for place, step in self._pairs()
+                if place.fit and step.max_duration_ms is not None and not place.waits and place.fast is None
+            ),
         ]
 
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from agentv_stages.model.event import AnyEvent, ToolCall, ToolResult, call_key
-from agentv_stages.trajectory.calls import Arguments, Step, counts
+from agentv_stages.trajectory.calls import Arguments, Step, counts, steps_count
+from agentv_stages.trajectory.endings import note_missing
 from agentv_stages.trajectory.exact import prove_duration
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
 
@@ -43,7 +44,7 @@ class Cell(Struct, frozen=True):
 
 
 class Waiting(Struct):
-    """A call that fits the steps in `mask` and waits for its duration, or for an earlier call that waits."""
+    """A call that fits the steps in `mask` and waits for its result, or for an earlier call that waits."""
 
     call: str
     mask: int
@@ -59,6 +60,7 @@ class InOrderState(Struct):
     waiting: list[Waiting] = []
     calls: int = 0
     done: bool = False
+    notes: list[str] = []
 
 
 class InOrder:
@@ -70,20 +72,19 @@ class InOrder:
         self._steps = tuple(steps)
         self._all = all_streams
         self._arguments = Arguments()
-        self._timed = sum(1 << i for i, s in enumerate(self._steps) if s.max_duration_ms is not None)
+        late = (i for i, s in enumerate(self._steps) if s.max_duration_ms is not None or s.ending.waits)
+        self._late = sum(1 << i for i in late)  # steps that wait for a call's result
         self.state = InOrderState([Cell()] * (len(self._steps) + 1))
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
         if type(event) is ToolCall:
-            if not counts(event, self._all):
-                return False
-            return self._call(event)
+            return steps_count(self._steps, event, self._all) and self._call(event)
         if type(event) is ToolResult and state.waiting and not event.partial:
             key = call_key(event.call or event)
             for waiting in state.waiting:
                 if waiting.call == key and not waiting.resolved:
-                    waiting.resolved, waiting.duration_ms = True, event.duration_ms
+                    self._resolve(waiting, event)
                     return self._drain()
         return False
 
@@ -94,18 +95,28 @@ class InOrder:
         mask = sum(1 << i for i, step in enumerate(self._steps) if step.fits(call, self._arguments))
         if not mask:
             return False
-        timed = bool(mask & self._timed)
-        if not timed and not state.waiting:
+        late = bool(mask & self._late)
+        if not late and not state.waiting:
             self._take(mask, position, evidence_of(call), None)
             return True
         if len(state.waiting) >= MOST_WAITING:
-            state.waiting[0].resolved = True
+            self._resolve(state.waiting[0], None)
             self._drain()
-        state.waiting.append(Waiting(call_key(call), mask, position, evidence_of(call), not timed))
+        state.waiting.append(Waiting(call_key(call), mask, position, evidence_of(call), not late))
         return self._drain()
 
+    def _resolve(self, waiting: Waiting, result: ToolResult | None) -> None:
+        """Drops the steps that a call with this result does not fit; None if it never got one."""
+        waiting.resolved = True
+        waiting.duration_ms = None if result is None else result.duration_ms
+        for i, step in enumerate(self._steps):
+            if waiting.mask >> i & 1:
+                note_missing(self.state.notes, step.title, step.ending, result)
+                if not step.ending.fits(result):
+                    waiting.mask &= ~(1 << i)
+
     def _drain(self) -> bool:
-        """Processes the calls whose durations are known, in order, up to the first that still waits."""
+        """Processes the calls whose results are known, in order, up to the first that still waits."""
         state, taken = self.state, 0
         for waiting in state.waiting:
             if not waiting.resolved:
@@ -144,7 +155,8 @@ class InOrder:
 
     def finish(self) -> None:
         for waiting in self.state.waiting:
-            waiting.resolved = True
+            if not waiting.resolved:
+                self._resolve(waiting, None)
         self._drain()
         self.state.done = True
 
@@ -173,9 +185,12 @@ class InOrder:
 
     def warnings(self) -> list[str]:
         return [
-            f"No duration data for {self._steps[f.step].title}; latency assertion skipped"
-            for f in self.state.best.chain
-            if f.fast is None and self._steps[f.step].max_duration_ms is not None
+            *self.state.notes,
+            *(
+                f"No duration data for {self._steps[f.step].title}; latency assertion skipped"
+                for f in self.state.best.chain
+                if f.fast is None and self._steps[f.step].max_duration_ms is not None
+            ),
         ]
 
 

@@ -2,15 +2,46 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct, json
 
-from agentv_stages.model.event import MAIN, AnyEvent, SessionInfo, ToolCall
+from agentv_stages.model.event import MAIN, AnyEvent, SessionInfo, ToolCall, ToolResult, call_key
 from agentv_stages.shell import classify_shell
 from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.call_form import CallForm
 from agentv_stages.trajectory.calls import arguments_of, counts, named
+from agentv_stages.trajectory.endings import ANYHOW, Ending, note_missing, on_stream
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """A call that must not be made; with conditions, one that must not end like that. `max_ms` is how long it may take:
+    one that takes longer is forbidden."""
+
+    form: CallForm
+    ending: Ending = ANYHOW
+    stream: str | None = None
+
+    @property
+    def title(self) -> str:
+        return self.form.form + (f"@{self.stream}" if self.stream is not None else "") + self.ending.title
+
+    def ended(self, result: ToolResult | None) -> bool:
+        """Whether a call with this result is forbidden; None is a call that never got one."""
+        ending = self.ending
+        if not Ending(ending.outcome, ending.exit_code).fits(result):
+            return False
+        ms = None if result is None else result.duration_ms
+        return ending.max_ms is None or (ms is not None and ms > ending.max_ms)
+
+
+class OpenCall(Struct):
+    """A call that waits for its result, with the forbidden calls that it may be."""
+
+    forms: list[int]
+    evidence: Evidence
 
 
 class ForbidState(Struct):
@@ -18,32 +49,66 @@ class ForbidState(Struct):
     number: int = 0
     done: bool = False
     folder: str | None = None
+    waiting: dict[str, OpenCall] = {}
+    notes: list[str] = []
+
+
+MOST_WAITING = 10_000
 
 
 class Forbid:
-    """Score 1; 0 from the first call on that has one of the forms. All streams count unless configured otherwise."""
+    """Score 1; 0 from the first call on that has one of the forms, or ends like that. All streams count unless
+    configured otherwise."""
 
     threshold: float | None = None
 
-    def __init__(self, forms: Sequence[str], all_streams: bool = True) -> None:
+    def __init__(self, forms: Sequence[str | Forbidden], all_streams: bool = True) -> None:
         self.state = ForbidState()
-        self._forms = tuple(CallForm(form) for form in forms)
+        self._forms = tuple(form if isinstance(form, Forbidden) else Forbidden(CallForm(form)) for form in forms)
         self._all = all_streams
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
         if type(event) is SessionInfo and event.source.stream == MAIN and (event.another or state.folder is None):
             state.folder = event.cwd
-        if type(event) is not ToolCall or not counts(event, self._all):
+        if type(event) is ToolResult and state.waiting and not event.partial:
+            open_call = state.waiting.pop(call_key(event.call or event), None)
+            if open_call is not None:
+                self._ended(open_call, event)
+        elif type(event) is ToolCall:
+            self._call(event)
+        else:
             return False
-        for i, form in enumerate(self._forms):
-            if form.fits(event, state.folder):
-                state.number += 1
-                if len(state.found) < MAX_ASSERTIONS:
-                    state.found.append((i, evidence_of(event)))
         return state.number > 0
 
+    def _call(self, call: ToolCall) -> None:
+        state, late = self.state, list[int]()
+        for i, one in enumerate(self._forms):
+            if on_stream(one.stream, call.source.stream, self._all) and one.form.fits(call, state.folder):
+                if one.ending.waits:
+                    late.append(i)
+                else:
+                    self._found(i, evidence_of(call))
+        if late:
+            if len(state.waiting) >= MOST_WAITING:
+                self._ended(state.waiting.pop(next(iter(state.waiting))), None)
+            state.waiting[call_key(call)] = OpenCall(late, evidence_of(call))
+
+    def _ended(self, call: OpenCall, result: ToolResult | None) -> None:
+        for i in call.forms:
+            note_missing(self.state.notes, self._forms[i].title, self._forms[i].ending, result)
+            if self._forms[i].ended(result):
+                self._found(i, call.evidence)
+
+    def _found(self, i: int, evidence: Evidence) -> None:
+        self.state.number += 1
+        if len(self.state.found) < MAX_ASSERTIONS:
+            self.state.found.append((i, evidence))
+
     def finish(self) -> None:
+        for call in self.state.waiting.values():
+            self._ended(call, None)
+        self.state.waiting = {}
         self.state.done = True
 
     def bounds(self) -> Bounds:
@@ -55,16 +120,18 @@ class Forbid:
         return False
 
     def prove(self, proof: Proof) -> None:
-        for i, form in enumerate(self._forms):
+        for i, one in enumerate(self._forms):
             where = [evidence for at, evidence in self.state.found if at == i]
-            text = f"{form.form} was called" if where else f"{form.form} was not called"
+            text = f"{one.title} was called" if where else f"{one.title} was not called"
             proof.add(text, not where, where)
 
     def warnings(self) -> list[str]:
-        """Rules that paths of this session cannot match, because its home or its folder is not known."""
+        """Rules that paths of this session cannot match, because its home or its folder is not known; and what the log
+        does not say."""
         found = {at for at, _ in self.state.found}
-        reasons = [(f.form, f.unknown(self.state.folder)) for i, f in enumerate(self._forms) if i not in found]
-        return [f"{form}: {reason}" for form, reason in reasons if reason is not None]
+        forms = [one.form for i, one in enumerate(self._forms) if i not in found]
+        reasons = [(form.form, form.unknown(self.state.folder)) for form in forms]
+        return [*self.state.notes, *(f"{form}: {reason}" for form, reason in reasons if reason is not None)]
 
 
 class WatchedState(Struct):

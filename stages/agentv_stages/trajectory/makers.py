@@ -16,6 +16,7 @@ from agentv_stages.trajectory.config import (
     Config,
     ConfigError,
     args_match_of,
+    ending_of,
     flag,
     integer,
     known_fields,
@@ -25,12 +26,13 @@ from agentv_stages.trajectory.config import (
     steps_of,
     texts,
 )
+from agentv_stages.trajectory.endings import ANYHOW, FIELDS
 from agentv_stages.trajectory.evaluator import Rule
 from agentv_stages.trajectory.exact import Exact
 from agentv_stages.trajectory.in_order import InOrder, InOrderCompat
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stages.trajectory.limits import Forbid, MaxRepeats, WatchedCommands
-from agentv_stages.trajectory.minimums import Minimums
+from agentv_stages.trajectory.limits import Forbid, Forbidden, MaxRepeats, WatchedCommands
+from agentv_stages.trajectory.minimums import Least, Minimums
 from agentv_stages.trajectory.path_steps import ArgsCheck, ArgsSpec, Matcher, StepCount, ToolSequence
 from agentv_stages.trajectory.sets import Subset, Superset
 from agentv_stages.trajectory.skills import SkillTrigger, SkillUsed, skill_counts
@@ -84,7 +86,7 @@ def tool_trajectory(config: Config, scope: Scope) -> Rule:
         raise ConfigError(f"tool-trajectory needs a mode: {', '.join(TRAJECTORY_MODES)}")
     if mode not in TRAJECTORY_MODES:
         raise ConfigError(f"tool-trajectory knows no mode {mode!r}", ("mode",), TRAJECTORY_MODES)
-    steps = steps_of(config, scope.compat)
+    steps = steps_of(config, scope.compat, scope.all)
     if mode == "any_order":
         return Minimums(_minimums(config, steps, scope.compat), scope.all, scope.compat)
     if mode == "exact":
@@ -96,24 +98,35 @@ def tool_trajectory(config: Config, scope: Scope) -> Rule:
     return Subset(steps, scope.all, scope.compat, scope.goal)
 
 
-def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, float]:
+MINIMUM = ("min", "stream", *FIELDS)
+
+
+def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, Least]:
     value: Any = config.get("minimums")
     if value is None:
-        numbers: dict[str, float] = {}
+        found: dict[str, Least] = {}
         # AgentV uses only `minimums`; a list of steps in any order says how often each must occur.
         for step in () if compat else steps:
-            numbers[step.title] = numbers.get(step.title, 0) + 1
-        return numbers
+            name = step.tool if step.tool is not None else f"kind:{step.kind}"
+            number = found[step.title].number if step.title in found else 0
+            found[step.title] = Least(name, number + 1, step.ending, step.stream)
+        return found
     if not is_object(value):
         raise ConfigError("minimums maps tools to numbers", ("minimums",))
-    minimums: Mapping[Any, Any] = value
-    for name, least in minimums.items():
-        least = spelled(least)
+    found = {}
+    for key, wanted in value.items():
+        name, path = str(key), ("minimums", str(key))
+        item: Mapping[str, Any] = wanted if is_object(wanted) else {"min": wanted}
+        known_fields(item, path, MINIMUM)
+        least = spelled(item.get("min", 1))
         if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= MOST:
-            raise ConfigError(f"the minimum of {name} is a number from 0", ("minimums", str(name)))
-        if str(name).startswith("kind:") and str(name)[5:] not in KIND_NAMES:
-            raise ConfigError(f"no kind {str(name)[5:]!r}", ("minimums", str(name)), KIND_NAMES, str(name)[5:])
-    return {str(name): float(spelled(least)) for name, least in minimums.items()}
+            raise ConfigError(f"the minimum of {name} is a number from 0", path)
+        if name.startswith("kind:") and name[5:] not in KIND_NAMES:
+            raise ConfigError(f"no kind {name[5:]!r}", path, KIND_NAMES, name[5:])
+        ending, stream = ending_of(item, path, compat)
+        title = name + (f"@{stream}" if stream is not None else "") + ending.title
+        found[title] = Least(name, float(least), ending, stream)
+    return found
 
 
 def expected_messages(config: Config, scope: Scope) -> Rule:
@@ -259,21 +272,32 @@ def token_usage(config: Config, scope: Scope) -> Rule:
     return Budgets(limits, False, all_streams=scope.all, compat=scope.compat)
 
 
+FORBIDDEN = ("call", "stream", *FIELDS)
+
+
 def forbid(config: Config, scope: Scope) -> Rule:
-    forms = texts(config, "calls", "value", "tools")
-    if not forms:
+    key = next((name for name in ("calls", "value", "tools") if config.get(name) is not None), "calls")
+    value: Any = config.get(key)
+    items: list[Any] = value if is_list(value) else [] if value is None else [value]
+    if not items:
         raise ConfigError("forbid needs a list of calls, such as Bash(rm *)", (), ("calls",))
-    key = next(name for name in ("calls", "value", "tools") if config.get(name) is not None)
-    for i, form in enumerate(forms):
-        at = (key, i) if is_list(config[key]) else (key,)
+    found: list[Forbidden] = []
+    for i, item in enumerate(items):
+        at = (key, i) if is_list(value) else (key,)
+        if is_object(item):
+            known_fields(item, at, FORBIDDEN)
+        form: Any = item.get("call") if is_object(item) else item
+        if not isinstance(form, str) or not form:
+            raise ConfigError(f"{key} holds texts" if not is_object(item) else "a forbidden call needs call", at)
         kind = form.strip().removeprefix("kind:").partition("(")[0]
         if form.strip().startswith("kind:") and kind not in KIND_NAMES:
             raise ConfigError(f"no kind {kind!r}", at, KIND_NAMES, kind)
+        ending, stream = ending_of(item, at, False) if is_object(item) else (ANYHOW, None)
         try:
-            CallForm(form)
+            found.append(Forbidden(CallForm(form), ending, stream))
         except ValueError as error:
             raise ConfigError(str(error), at) from error
-    return Forbid(forms, scope.all_unless_told)
+    return Forbid(found, scope.all_unless_told)
 
 
 def watched(config: Config, scope: Scope) -> Rule:

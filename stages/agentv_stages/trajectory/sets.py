@@ -6,7 +6,8 @@ one later (the sets of calls that can be assigned together form a matroid), so a
 to a step.
 subset: every call must be allowed by a step, which may allow many; score: allowed calls ÷ calls, 1 if there are none.
 Open until the end, unless no later call can make up for a refused one.
-A step with `max_duration_ms` takes only calls that were short enough; a call of unknown duration is taken.
+A step with `max_duration_ms` takes only calls that were short enough; a call of unknown duration is taken. A step that
+says how its call ended takes only calls whose result fits.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from agentv_stages.model.event import AnyEvent, ToolCall, ToolResult, call_key
-from agentv_stages.trajectory.calls import Arguments, Step, counts
+from agentv_stages.trajectory.calls import Arguments, Step, steps_count
+from agentv_stages.trajectory.endings import note_missing
 from agentv_stages.trajectory.verdict import (
     EPSILON,
     MAX_ASSERTIONS,
@@ -42,6 +44,7 @@ class SupersetState(Struct):
     waiting: dict[str, Holder] = {}
     calls: int = 0
     done: bool = False
+    notes: list[str] = []
 
 
 class _Sets:
@@ -52,18 +55,21 @@ class _Sets:
         self._all = all_streams
         self._compat = compat
         self._arguments = Arguments()
-        timed = (i for i, s in enumerate(self._steps) if s.max_duration_ms is not None and not compat)
-        self._timed = sum(1 << i for i in timed)
+        timed = (i for i, s in enumerate(steps) if s.ending.waits or (s.max_duration_ms is not None and not compat))
+        self._late = sum(1 << i for i in timed)  # steps that wait for a call's result
 
     def _mask(self, call: ToolCall) -> int:
         return sum(1 << i for i, step in enumerate(self._steps) if step.fits(call, self._arguments))
 
-    def _short(self, mask: int, duration_ms: int | None) -> int:
-        """The steps in `mask` whose limit the duration keeps."""
-        if duration_ms is None:
-            return mask
+    def _ended(self, mask: int, result: ToolResult | None, notes: list[str]) -> int:
+        """The steps in `mask` that a call with this result fits; None if it never got one."""
+        ms = None if result is None else result.duration_ms
         for i, step in enumerate(self._steps):
-            if self._timed >> i & 1 and step.max_duration_ms is not None and duration_ms > step.max_duration_ms:
+            if not (self._late & mask) >> i & 1:
+                continue
+            note_missing(notes, step.title, step.ending, result)
+            slow = ms is not None and step.max_duration_ms is not None and ms > step.max_duration_ms
+            if slow or not step.ending.fits(result):
                 mask &= ~(1 << i)
         return mask
 
@@ -79,24 +85,27 @@ class Superset(_Sets):
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        if type(event) is ToolCall and counts(event, self._all):
+        if type(event) is ToolCall and steps_count(self._steps, event, self._all):
             position = state.calls
             state.calls += 1
             if all(h is not None for h in state.held):
                 return False
             mask = self._mask(event)
-            if mask & self._timed:
+            if mask & self._late:
                 if len(state.waiting) >= MOST_WAITING:
-                    self._deal(state.waiting.pop(next(iter(state.waiting))))
+                    self._deal(self._unended(state.waiting.pop(next(iter(state.waiting)))))
                 state.waiting[call_key(event)] = Holder(mask, position, evidence_of(event))
             elif mask:
                 return self._deal(Holder(mask, position, evidence_of(event)))
         elif type(event) is ToolResult and state.waiting and not event.partial:
             held = state.waiting.pop(call_key(event.call or event), None)
             if held is not None:
-                mask = self._short(held.mask, event.duration_ms)
+                mask = self._ended(held.mask, event, state.notes)
                 return self._deal(Holder(mask, held.position, held.evidence))
         return False
+
+    def _unended(self, call: Holder) -> Holder:
+        return Holder(self._ended(call.mask, None, self.state.notes), call.position, call.evidence)
 
     def _deal(self, call: Holder) -> bool:
         """Assigns the call to a step, moving others if that makes room; False if impossible."""
@@ -140,7 +149,7 @@ class Superset(_Sets):
 
     def finish(self) -> None:
         for call in self.state.waiting.values():
-            self._deal(call)
+            self._deal(self._unended(call))
         self.state.waiting = {}
         self.state.done = True
 
@@ -164,7 +173,7 @@ class Superset(_Sets):
                 proof.add(f"Found {step.title} at position {held.position}", True, (held.evidence,))
 
     def warnings(self) -> list[str]:
-        return []
+        return list(self.state.notes)
 
 
 class SubsetState(Struct):
@@ -174,6 +183,7 @@ class SubsetState(Struct):
     refused: list[Holder] = []
     refusals: int = 0
     done: bool = False
+    notes: list[str] = []
 
 
 class Subset(_Sets):
@@ -190,13 +200,13 @@ class Subset(_Sets):
 
     def observe(self, event: AnyEvent) -> bool:
         state = self.state
-        if type(event) is ToolCall and counts(event, self._all):
+        if type(event) is ToolCall and steps_count(self._steps, event, self._all):
             position = state.calls
             state.calls += 1
             mask = self._mask(event)
-            if mask and not mask & ~self._timed:
+            if mask and not mask & ~self._late:
                 if len(state.waiting) >= MOST_WAITING:
-                    self._judge(state.waiting.pop(next(iter(state.waiting))))
+                    self._judge(self._unended(state.waiting.pop(next(iter(state.waiting)))))
                 state.waiting[call_key(event)] = Holder(mask, position, evidence_of(event), event.tool or event.name)
                 return False
             self._judge(Holder(mask, position, evidence_of(event), event.tool or event.name))
@@ -204,10 +214,13 @@ class Subset(_Sets):
         if type(event) is ToolResult and state.waiting and not event.partial:
             held = state.waiting.pop(call_key(event.call or event), None)
             if held is not None:
-                mask = self._short(held.mask, event.duration_ms)
+                mask = self._ended(held.mask, event, state.notes)
                 self._judge(Holder(mask, held.position, held.evidence, held.tool))
                 return True
         return False
+
+    def _unended(self, call: Holder) -> Holder:
+        return Holder(self._ended(call.mask, None, self.state.notes), call.position, call.evidence, call.tool)
 
     def _judge(self, call: Holder) -> None:
         state = self.state
@@ -220,7 +233,7 @@ class Subset(_Sets):
 
     def finish(self) -> None:
         for call in self.state.waiting.values():
-            self._judge(call)
+            self._judge(self._unended(call))
         self.state.waiting = {}
         self.state.done = True
 
@@ -251,4 +264,4 @@ class Subset(_Sets):
             proof.add(f"Position {call.position}: {call.tool} is not in allowed set", False, (call.evidence,))
 
     def warnings(self) -> list[str]:
-        return []
+        return list(self.state.notes)
