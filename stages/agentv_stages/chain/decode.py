@@ -5,7 +5,7 @@ JSON parser (duplicate keys, NaN, lone surrogates, 1e400, control characters); t
 does not fit; the intact part of a truncated document; the objects that can be extracted from it (run together as `}{`,
 or after noise); the dead letters.
 Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not-object`, `too-deep`, `schema`,
-`foreign-record`.
+`foreign-record`, `interleaved`.
 """
 
 import json
@@ -17,9 +17,11 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from agentv_stages.chain.interleaved import Interleaved
 from agentv_stages.chain.objects import objects
 from agentv_stages.chain.pruning import prune
 from agentv_stages.chain.torn_document import whole_part
+from agentv_stages.chain.welded import at_end, cut
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import (
     EMPTY_OBJECT,
@@ -33,15 +35,13 @@ from agentv_stages.model.event import (
     UserText,
 )
 from agentv_stages.model.fault import Fault, Reason
-from agentv_stages.model.payload import EMPTY_STRING, MAX_DEPTH, number, read_json, to_raw, too_deep
+from agentv_stages.model.payload import EMPTY_STRING, MAX_DEPTH, read_json, to_raw, too_deep
 from agentv_stages.model.provider import REFUSED, DecodeContext, Dialect, RecordDecoder
 from agentv_stages.model.stage import Flushed
 
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
-_MOST_TORN = 16  # breaks in one line after which another record is looked for
-_LONGEST_STUMBLE = 10  # characters from where a parser reports the error to the record after a torn literal or escape
 _PAYLOADS: dict[type[Event], tuple[str, Raw | None]] = {
     UserText: ("body", EMPTY_STRING),
     AssistantText: ("text_json", EMPTY_STRING),
@@ -53,7 +53,6 @@ _PAYLOADS: dict[type[Event], tuple[str, Raw | None]] = {
 """Events whose payload may be a list or an object -> its field, and the value that says nothing."""
 _QUOTE = ord('"')
 _array = msgspec.json.Decoder(list[Raw])
-_read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
 
 
 SureDialect: TypeAlias = Callable[[list[Mapping[str, Any]]], Dialect | None]
@@ -61,13 +60,14 @@ SureDialect: TypeAlias = Callable[[list[Mapping[str, Any]]], Dialect | None]
 
 
 class DecodeState(Struct, array_like=True):
-    """All that is remembered between two records: the decoder's own state as JSON, the records of unknown type, and how
-    far row numbers are ahead of line numbers."""
+    """All that is remembered between two records: the decoder's own state as JSON, the records of unknown type, how far
+    row numbers are ahead of line numbers, and the ids of the sessions, if there are several."""
 
     decoder: Raw
     looked_at: int = 0
     strangers: list[Any] = []
     ahead: int = 0
+    sessions: list[str] = []
 
 
 class Decode:
@@ -87,6 +87,7 @@ class Decode:
         self._strangers: list[Mapping[str, Any]] = []
         self._looked_at = 0
         self._ahead = 0  # rows by which later records shift: objects that were not the first on their line
+        self._sessions = Interleaved()
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -101,6 +102,8 @@ class Decode:
                         break
         self._moved_on(batch, list(rest))
         _cap_depth(batch)
+        if batch.begun or self._sessions.ids:
+            self._sessions.look(batch)
         if batch.strangers:
             if self.sure_dialect is not None:
                 self._look_at_strangers(batch, self.sure_dialect)
@@ -140,7 +143,8 @@ class Decode:
 
     def save(self) -> bytes:
         """The state as JSON; equal for two decoders that will behave alike."""
-        return msgspec.json.encode((self.decoder.state, self._looked_at, self._strangers, self._ahead))
+        state = (self.decoder.state, self._looked_at, self._strangers, self._ahead, self._sessions.ids)
+        return msgspec.json.encode(state)
 
     def load(self, data: bytes) -> None:
         """Restores what `save` returned. Raises: msgspec.MsgspecError for the state of another dialect or version."""
@@ -148,6 +152,7 @@ class Decode:
         running: Struct = self.decoder.state
         self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
         self._looked_at, self._strangers, self._ahead = state.looked_at, state.strangers, state.ahead
+        self._sessions.ids = state.sessions
 
     def go_on_in(self, context: DecodeContext) -> "Decode":
         """A stage that continues with the state of this one, in another file."""
@@ -244,7 +249,7 @@ class Decode:
         """Extracts whole objects from a line that is not valid JSON."""
         if record.row == 0 and self._torn_document(text, record, batch, error):
             return
-        found, rest = _cut(text)
+        found, rest = cut(text)
         torn = batch.unterminated and record is batch.records[-1]
         self._ahead += max(len(found) - 1, 0)
         for i, value in enumerate(found):
@@ -267,8 +272,8 @@ class Decode:
         if mended is None:
             return False
         values, at = mended
-        reason: Reason = "torn" if _at_end(text, error) else "torn-middle"
-        if reason == "torn-middle" and len(values) > 1 and len(_cut(text)[0]) >= len(values):
+        reason: Reason = "torn" if at_end(text, error) else "torn-middle"
+        if reason == "torn-middle" and len(values) > 1 and len(cut(text)[0]) >= len(values):
             return False  # there are records after the break, too
         self._open_array(len(values), batch)
         for i, value in enumerate(values):
@@ -365,60 +370,3 @@ def _one_line(record: Record) -> Record:
         return Record(msgspec.json.format(record.data, indent=-1), record.offset, record.row)
     except REFUSED:
         return record
-
-
-def _cut(text: str) -> tuple[list[dict[str, Any]], str]:
-    """The whole records in `text`, and the remaining characters; linear in the length.
-
-    A record begins at the first `{"`, after a whole record, or where another one was torn. Something inside a torn
-    record is never a record of its own, whatever it looks like.
-    """
-    found: list[dict[str, Any]] = []
-    rest: list[str] = []
-    at, tries = 0, 0
-    start = text.find('{"')
-    while start >= 0:
-        try:
-            value, end = _read(text, start)
-        except RecursionError:
-            break
-        except json.JSONDecodeError as error:
-            tries += 1
-            start = _next_start(text, start, error) if tries <= _MOST_TORN else -1
-            continue
-        rest.append(text[at:start])
-        found.append(value)
-        at = end
-        start = text.find('{"', at)
-    rest.append(text[at:])
-    return found, "".join(rest).strip()
-
-
-def _at_end(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether a text is invalid JSON because it ends too early."""
-    return error.msg.startswith("Unterminated string") or error.pos + _LONGEST_STUMBLE >= len(text.rstrip())
-
-
-def _next_start(text: str, start: int, error: json.JSONDecodeError) -> int:
-    """Where the next record can begin after the one at `start` broke at `error`; -1 where none can.
-
-    When a record follows a torn one, the parser reports the error near the first characters of the new record.
-    """
-    broken = error.pos
-    if error.msg.startswith("Unterminated string") or broken >= len(text.rstrip()):
-        return -1  # it is cut off at the end of the text: everything in it is its own
-    near = text.find('{"', broken, broken + _LONGEST_STUMBLE)
-    for place in (text.rfind('{"', start + 1, broken + 2), near):
-        if place > start and _stands_alone(text, place, broken):
-            return place
-    welded = text.find('}{"', broken)
-    return welded + 1 if welded >= 0 else -1
-
-
-def _stands_alone(text: str, place: int, broken: int) -> bool:
-    """Whether a whole object begins at `place`, extends past the break, and is not a member of the torn record."""
-    try:
-        _, end = _read(text, place)
-    except (ValueError, RecursionError):
-        return False
-    return end > broken and text[end : end + 1] not in (",", "]", "}", ":")

@@ -8,7 +8,7 @@ Source: the agents' documentation and logs in public repositories; each test is 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
-from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.batch import Batch, Begun, Record
 
 Line: TypeAlias = Mapping[str, Any]
 
@@ -32,14 +32,18 @@ def foreign_agent(head: Iterable[Line]) -> str | None:
     return None
 
 
-def other_session(record: Record, session_id: str | None, known: str | None, batch: Batch) -> bool:
+def other_session(
+    record: Record, session_id: str | None, known: str | None, batch: Batch, *, header: bool = True
+) -> bool:
     """Whether a record begins another session than the `known` one, so that the input contains two logs.
 
-    Decoders call it for the header record of their dialect; the record is used. Faults: `foreign-record`.
+    Decoders call it for the header record of their dialect, or, without `header`, for each record if there is none; the
+    record is used. Faults: `foreign-record`.
     """
     if not session_id or not known or session_id == known:
         return False
     batch.fault("foreign-record", record, f"session {session_id} begins in the log of session {known}")
+    batch.begun.append(Begun(record.row, known, session_id, header))
     return True
 
 

@@ -51,6 +51,9 @@ class Facts(Struct):
     last_event: str | None = None  # of the main stream
     last_offset: int | None = None
     first: Opening | None = None
+    unfinished: bool = False  # another run began before the one before it ended
+    ends: int = 0  # of the run that began then
+    interleaved: bool = False  # several runs wrote into the log at the same time: nobody knows whose the totals are
 
     @property
     def named(self) -> bool:
@@ -80,6 +83,8 @@ class FactsObserver:
         if not batch.again:
             facts.records += len(batch.records) + batch.elements
             facts.events += len(events)
+        if batch.faults and any(fault.reason == "interleaved" for fault in batch.faults):
+            facts.interleaved = True
         if not events:
             return
         if facts.started_ms is None:
@@ -112,6 +117,8 @@ class FactsObserver:
             if event.source.stream == MAIN:
                 facts.end = event
                 facts.open_end = False
+                facts.ends += 1
+                facts.interleaved = facts.interleaved or (facts.unfinished and facts.ends > 1)
         elif event.source.stream == MAIN:
             facts.session_id = facts.session_id or event.session_id
             facts.model = event.model or facts.model
@@ -120,6 +127,8 @@ class FactsObserver:
             facts.git_branch = facts.git_branch or event.git_branch
             facts.parent_session_id = facts.parent_session_id or event.parent_session_id
             facts.title = event.title or facts.title
+            if event.another:
+                facts.unfinished, facts.ends = facts.end is None or facts.open_end, 0
             if event.begins:
                 facts.open_end = facts.end is not None
             if facts.first is None and facts.named:
@@ -135,6 +144,8 @@ class FactsObserver:
         """How the session ended, as far as its log says; `has_end`: its dialect has an end record."""
         facts = self.facts
         end = facts.end
+        if facts.interleaved:
+            return "unknown"
         if end is not None and not facts.open_end:
             return status_of(end, has_end, open_calls)
         if has_end:

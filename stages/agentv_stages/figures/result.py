@@ -22,6 +22,7 @@ MOST_INDENTED = 256 * 1024
 DRIFT = 0.01  # the share of records of unknown types from which on a log has drifted from what is known
 MOST_NAMES = 1_000  # of unknown and of ignored records
 LONGEST_NAME = 500
+INTERLEAVED = "records of several sessions are interleaved"
 OTHER = "(other)"
 Members: TypeAlias = Iterable[tuple[str, Any]]
 
@@ -235,6 +236,7 @@ class Observer:
         self.facts_observer.observe(batch)
         self.stats.observe(batch)
         self.totals.observe(batch)
+        self.totals.state.unknowable = self.facts.interleaved
         # the first event is not the earliest if a fork has a new header, or if a call has the time of its start
         self.stats.figures.first_time_ms = self.totals.state.first_ms
         counters = self.counters
@@ -253,6 +255,8 @@ class Observer:
     @property
     def reason(self) -> str | None:
         """The reason that the agent gave for the end; None where it continued afterwards, or gave none."""
+        if self.facts.interleaved:
+            return INTERLEAVED
         end = self.facts.end
         return end.reason if end is not None and not self.facts.open_end else None
 
@@ -260,7 +264,7 @@ class Observer:
         """The result so far; without `lists`, its `tool_use_summary` has only what does not grow with the session."""
         facts, totals = self.facts, self.totals
         tokens = totals.tokens()
-        turns = totals.state.agent_num_turns
+        turns = None if facts.interleaved else totals.state.agent_num_turns
         return Result(
             session=SessionFacts(
                 id=facts.session_id,

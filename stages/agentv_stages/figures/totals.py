@@ -56,6 +56,7 @@ class TotalsState(Struct):
     restarted: Tokens = field(default_factory=Tokens)  # totals from which a later process did not continue
     covered_ms: int | None = None  # the latest known time when the last total of all streams came
     apart: list[str] = []  # the streams that no total of all streams covers
+    unknowable: bool = False  # several sessions are interleaved: their totals cannot be told apart
     segment_models: dict[str, str] = {}  # the model of a stream's own total, if it has only one
 
 
@@ -279,6 +280,8 @@ class Totals:
     def tokens(self) -> Tokens:
         """The session's tokens, sub-agents included."""
         state = self.state
+        if state.unknowable:
+            return Tokens()
         if state.covering is not None:
             total = self._grown(state.covering, ALL, self._calls.of(ALL)).copy()
             for own in self._apart().values():
@@ -328,12 +331,16 @@ class Totals:
     @property
     def cost_usd(self) -> float | None:
         """What the agent reported: its own total, else the sum of its calls."""
+        if self.state.unknowable:
+            return None
         return self.state.cost_usd if self.state.cost_usd is not None else self.tokens().cost_usd
 
     @property
     def duration_ms(self) -> int | None:
         """What the agent reported, else the time from the first event to the last."""
         state = self.state
+        if state.unknowable:
+            return None
         if state.duration_ms is not None:
             return state.duration_ms
         if state.first_ms is None or state.last_ms is None or state.first_ms == state.last_ms:
@@ -348,7 +355,7 @@ class Totals:
     def by_model(self) -> dict[str, dict[str, Any]]:
         """Tokens per model: its share where the agent reported it, else the sum of its calls."""
         models = self._shared_models()
-        if not models:
+        if not models and not self.state.unknowable:
             for row in self._calls.rows:
                 if row.model is not None:
                     models.setdefault(row.model, Tokens()).add(row.tokens)
@@ -356,7 +363,7 @@ class Totals:
 
     def _shared_models(self) -> dict[str, Tokens]:
         """Each model's share as the agent reported it, and of the streams apart; none if that is not everything."""
-        if not self.state.models or not self._shared_out():
+        if not self.state.models or self.state.unknowable or not self._shared_out():
             return {}
         models = {name: tokens.copy() for name, tokens in self.state.models.items()}
         for stream, own in self._apart().items():
@@ -366,6 +373,8 @@ class Totals:
 
     def by_stream(self) -> dict[str, dict[str, Any]]:
         """Tokens per stream, where the log distinguishes them; otherwise as `by_model`."""
+        if self.state.unknowable:
+            return {}
         streams = self._by_stream()
         for stream, share in self.state.shares.items() if self._shared_out() else ():
             known = streams.get(stream, Tokens())

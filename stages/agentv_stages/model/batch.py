@@ -35,6 +35,16 @@ class Record(Struct, frozen=True, gc=False):
     row: int
 
 
+class Begun(Struct, frozen=True, gc=False):
+    """A record of another session in the same input: its row, the session before it, its own id, and whether it is a
+    header, with which a session can also be resumed."""
+
+    row: int
+    before: str
+    session: str
+    header: bool = True
+
+
 class Batch(Struct):
     """The records of one read, and what the stages derived from them.
 
@@ -48,7 +58,7 @@ class Batch(Struct):
     is the offset in bytes just after the last whole line of this batch. `unterminated`: the last record has no line end
     (only from a flush). `document`: the record is pretty-printed. `again`: a store repeats, in another form, what it
     said before; records and events are not counted again. `elements` counts the elements after the first of records
-    that are arrays: each element is a record.
+    that are arrays: each element is a record. `begun`: sessions that begin in the log of another one.
     """
 
     file: str = ""
@@ -65,6 +75,7 @@ class Batch(Struct):
     strangers: list[Record] = []
     again: bool = False
     elements: int = 0
+    begun: list[Begun] = []
 
     def ignore(self, name: str) -> None:
         """Counts a record that carries nothing to keep."""

@@ -17,6 +17,7 @@ Reason: TypeAlias = Literal[
     "schema",  # fields have shapes that the dialect does not know; the rest of the record was used
     "orphan-result",  # a tool result whose call was never seen
     "foreign-record",  # a record of another dialect or session in the same input
+    "interleaved",  # a record of a session after another one began: several runs wrote into one input at a time
     "sink",  # an optional sink failed and was detached
 ]
 

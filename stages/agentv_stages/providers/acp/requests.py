@@ -106,7 +106,8 @@ def answered(
         for option in result.configOptions or ():
             if option.id == "model" and bytes(option.currentValue)[:1] == b'"':
                 model = model or text_of(option.currentValue)
-        other_session(record, result.sessionId, at.state.session_id, batch)
+        if other_session(record, result.sessionId, at.state.session_id, batch):
+            at.state.told = Repeats()  # another client, which counts its requests from the start
         facts(at, source, batch, session_id=result.sessionId, model=model)
     else:
         batch.ignore("response")

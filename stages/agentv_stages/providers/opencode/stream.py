@@ -73,7 +73,7 @@ class StreamDecoder:
             return
         if line.sessionID and line.sessionID != state.session_id:  # child sessions print nothing: another run
             self._release(batch)
-            other_session(record, line.sessionID, state.session_id, batch)
+            other_session(record, line.sessionID, state.session_id, batch, header=False)
             self._session(line, record, batch)
         message_id = part.messageID or ""
         if message_id != state.message_id:
