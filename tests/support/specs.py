@@ -163,6 +163,12 @@ def _alone(draw: st.DrawFn) -> dict[str, Any]:
             st.fixed_dictionaries({"type": st.just("watched-commands"), "used": st.just(["bobbin"])}),
             st.fixed_dictionaries({"type": st.just("max-repeats"), "max": st.integers(1, 3)}),
             st.fixed_dictionaries({"type": st.just("contains"), "value": st.just("hello")}),
+            st.fixed_dictionaries(
+                {
+                    "type": st.sampled_from(("cycles", "repeated-failures", "no-progress")),
+                    "max": st.integers(1, 2),
+                }
+            ),
         )
     )
     if draw(st.booleans()):

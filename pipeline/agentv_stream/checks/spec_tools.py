@@ -38,7 +38,7 @@ def _names(config: Mapping[str, Any], context: Context) -> Iterator[str]:
             found = FORM.fullmatch(form)
             if found is not None and found[1] not in SHELL_TOOLS:
                 yield found[1]
-    elif kind == "max-repeats":
+    elif kind in ("max-repeats", "cycles", "repeated-failures", "no-progress"):
         yield from _texts(config.get("tools"))
     elif kind.startswith("trajectory:"):
         steps: Any = value.get("steps", value) if is_object(value) else value

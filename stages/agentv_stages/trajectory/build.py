@@ -18,7 +18,12 @@ from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stages.trajectory.makers import Context
 from agentv_stages.trajectory.verdict import PASS
 
-OWN_LIMITS = frozenset(("max-turns", "first-edit-turn", "forbid", "watched-commands", "max-repeats"))
+OWN_LIMITS = frozenset(
+    (
+        *("max-turns", "first-edit-turn", "forbid", "watched-commands", "max-repeats"),
+        *("cycles", "repeated-failures", "no-progress"),
+    )
+)
 """Our own types; a spec names one on purpose, so they are required unless it says otherwise."""
 
 JUDGE_NOTHING = frozenset(("skill-trigger", "skill-used", "not-skill-used", "composite", *KINDS))
@@ -198,6 +203,9 @@ MAKERS: dict[str, makers.Maker] = {
     "forbid": makers.forbid,
     "watched-commands": makers.watched,
     "max-repeats": makers.repeats,
+    "cycles": makers.cycles,
+    "repeated-failures": makers.repeated_failures,
+    "no-progress": makers.no_progress,
     "composite": _composite,
     **dict.fromkeys(KINDS, makers.answer),
 }

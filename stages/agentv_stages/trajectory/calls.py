@@ -1,9 +1,10 @@
 """How rules look at tool calls: which calls count, and how a step of a spec refers to one."""
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from agentv_stages.model.event import MAIN, AnyEvent, Kind, ToolCall
 from agentv_stages.trajectory.arguments import MISSING, ArgsMatch, args_match
@@ -47,6 +48,23 @@ def named(pattern: str, call: ToolCall) -> bool:
         test = glob(pattern)
         return test(call.tool) or test(call.name)
     return False
+
+
+def _sorted(call: ToolCall) -> bytes:
+    """The arguments as bytes that do not depend on the order of keys or on blanks."""
+    value = arguments_of(call)
+    if value is MISSING:
+        return b""
+    try:
+        return json.encode(value, order="sorted")
+    except (ValueError, TypeError, RecursionError):
+        return bytes(call.input_json)
+
+
+def same_call(call: ToolCall) -> str:
+    """A key that calls share if they are the same: of one tool, with equal arguments, on one stream."""
+    same = f"{call.source.stream}\0{call.tool or call.name}\0".encode("utf-8", "replace") + _sorted(call)
+    return hashlib.blake2b(same, digest_size=12).hexdigest()
 
 
 class Step(Struct, frozen=True):

@@ -1,16 +1,14 @@
 """forbid, watched_commands, max_repeats: what an agent must not do, must do, and must not repeat too often."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from agentv_stages.model.event import MAIN, AnyEvent, SessionInfo, ToolCall, ToolResult, call_key
 from agentv_stages.shell import classify_shell
-from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.call_form import CallForm
-from agentv_stages.trajectory.calls import arguments_of, counts, named
+from agentv_stages.trajectory.calls import counts, named, same_call
 from agentv_stages.trajectory.endings import ANYHOW, Ending, note_missing, on_stream
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
 
@@ -193,17 +191,6 @@ class WatchedCommands:
         return []
 
 
-def _sorted(call: ToolCall) -> bytes:
-    """The arguments as bytes that do not depend on the order of keys or on blanks."""
-    value = arguments_of(call)
-    if value is MISSING:
-        return b""
-    try:
-        return json.encode(value, order="sorted")
-    except (ValueError, TypeError, RecursionError):
-        return bytes(call.input_json)
-
-
 class RepeatsState(Struct):
     window: list[str] = []
     at: int = 0
@@ -233,9 +220,7 @@ class MaxRepeats:
             return False
         if self._tools and not any(named(tool, event) for tool in self._tools):
             return False
-        tool = event.tool or event.name
-        same = f"{event.source.stream}\0{tool}\0".encode("utf-8", "replace") + _sorted(event)
-        key = hashlib.blake2b(same, digest_size=12).hexdigest()
+        tool, key = event.tool or event.name, same_call(event)
         if len(state.window) < self._window:
             state.window.append(key)
         else:

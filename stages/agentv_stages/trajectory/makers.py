@@ -36,6 +36,7 @@ from agentv_stages.trajectory.minimums import Least, Minimums
 from agentv_stages.trajectory.path_steps import ArgsCheck, ArgsSpec, Matcher, StepCount, ToolSequence
 from agentv_stages.trajectory.sets import Subset, Superset
 from agentv_stages.trajectory.skills import SkillTrigger, SkillUsed, skill_counts
+from agentv_stages.trajectory.stuck import Cycles, NoProgress, RepeatedFailures
 
 TRAJECTORY_MODES = ("any_order", "in_order", "exact", "superset", "subset")
 EXPECTED_MODES = ("exact", "in_order")
@@ -316,6 +317,30 @@ def repeats(config: Config, scope: Scope) -> Rule:
     if window is not None and window > 10_000:
         raise ConfigError("window is at most 10000", ("window",))
     return MaxRepeats(most, 100 if window is None else window, texts(config, "tools"), scope.all)
+
+
+def _most(config: Config, usual: int) -> int:
+    most = integer(config, "max", 0)
+    most = integer(config, "value", 0) if most is None else most
+    return usual if most is None else most
+
+
+def cycles(config: Config, scope: Scope) -> Rule:
+    longest = integer(config, "longest", 2)
+    if longest is not None and longest > 100:
+        raise ConfigError("longest is at most 100", ("longest",))
+    most = integer(config, "max", 1)
+    most = integer(config, "value", 1) if most is None else most
+    tools = texts(config, "tools")
+    return Cycles(2 if most is None else most, 5 if longest is None else longest, tools, scope.all)
+
+
+def repeated_failures(config: Config, scope: Scope) -> Rule:
+    return RepeatedFailures(_most(config, 2), texts(config, "tools"), scope.all)
+
+
+def no_progress(config: Config, scope: Scope) -> Rule:
+    return NoProgress(_most(config, 20), texts(config, "tools"), scope.all)
 
 
 ONE_TEXT = frozenset(("equals", "starts-with", "ends-with", "regex"))
