@@ -11,7 +11,8 @@ from agentv_stages.providers import all_providers
 from agentv_stream.bulk.find import Trouble
 from agentv_stream.cli import build
 from agentv_stream.cli.closing import closing_lines
-from agentv_stream.drift.known import catalogue
+from agentv_stream.drift import known
+from agentv_stream.drift.known import shapes_of
 from agentv_stream.drift.report import drift_of, drift_text
 from agentv_stream.drift.shapes import fields_of, is_name
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, UsageError
@@ -100,9 +101,10 @@ def test_the_fixtures_have_nothing_new() -> None:
 
 def test_the_catalogue_holds_names_of_fields_alone() -> None:
     dialects = {dialect.name for provider in all_providers() for dialect in provider.dialects}
-    assert catalogue() and catalogue().keys() <= dialects
-    for shapes in catalogue().values():
-        for path in shapes.fields:
+    names = {path.stem for path in (Path(known.__file__).parent / "known").iterdir()}
+    assert names and names <= dialects
+    for name in names:
+        for path in shapes_of(name).fields:
             assert all(
                 part == "*" or is_name(part) for part in path.replace("event.", "event").replace("[]", "").split(".")
             ), path
@@ -141,9 +143,9 @@ def test_a_log_that_is_none_is_named_and_the_others_are_compared(tmp_path: Path)
 @pytest.mark.parametrize(("unknown", "told"), [(1, False), (2, True)])
 def test_commands_point_to_it_where_more_than_one_percent_is_unknown(tmp_path: Path, unknown: int, told: bool) -> None:
     head = lines()[0]
-    known = [{**head, "uuid": f"u{n}", "parentUuid": None} for n in range(110 - unknown)]
+    usual = [{**head, "uuid": f"u{n}", "parentUuid": None} for n in range(110 - unknown)]
     strange = {"type": "mood", "sessionId": SESSION, "uuid": "u", "parentUuid": None, "isSidechain": False}
-    path = write(tmp_path / "log.jsonl", [*known, *[{**strange, "uuid": f"v{n}"} for n in range(unknown)]])
+    path = write(tmp_path / "log.jsonl", [*usual, *[{**strange, "uuid": f"v{n}"} for n in range(unknown)]])
     assert ("--drift" in closing_lines(summarize(path))) is told
     done = CliRunner().invoke(build(["stats"]), ["stats", str(path)])
     assert ("providers --drift" in done.stderr) is told

@@ -267,7 +267,7 @@ def _stored(root: Root, unread: Callable[[str], object] | None) -> list[Session]
 
 
 def _header_of(row: StoredSession) -> Header:
-    name = "kilo" if is_kilo(row.version) else "opencode"
+    name = "kilo" if row.provider == "opencode" and is_kilo(row.version) else row.provider
     header = Header(name, f"{name}-rows", row.id, row.directory, row.created_ms, row.model, row.version)
     header.title, header.parent = row.title, row.parent_id
     return header

@@ -1,10 +1,9 @@
 """What is known of each dialect: the fields and words of recordings, and the fields that its decoder reads.
 
-The catalogue is `known.json`, which `learn` writes: `{dialect: {fields: {path: kinds}, words: {path: words}}}`, kinds
-and words separated by spaces.
+The catalogue is `known/`, which `learn` writes: a file for each dialect with `{fields: {path: kinds}, words: {path:
+words}}`, kinds and words separated by spaces.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from importlib import import_module, resources
 
@@ -22,13 +21,14 @@ class Shapes(Struct, frozen=True):
 
 
 NOTHING = Shapes()
-_decode = msgspec.json.Decoder(dict[str, Shapes]).decode
+_decode = msgspec.json.Decoder(Shapes).decode
 
 
 @cache
-def catalogue() -> Mapping[str, Shapes]:
-    """The shapes of every dialect of which there are recordings."""
-    return _decode(resources.files(__package__).joinpath("known.json").read_bytes())
+def shapes_of(dialect: str) -> Shapes:
+    """The shapes of a dialect; `NOTHING` where there are no recordings of it."""
+    file = resources.files(__package__).joinpath("known", f"{dialect}.json")
+    return _decode(file.read_bytes()) if file.is_file() else NOTHING
 
 
 def names_read(dialect: Dialect) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Writes the catalogue of what is known: `python -m agentv_stream.drift.learn FOLDER… > known.json`.
+"""Writes the catalogue of what is known: `python -m agentv_stream.drift.learn CATALOGUE FOLDER…`.
 
 In: folders with logs, their dialects detected. Out: names of fields with their kinds, and words of the formats. Of logs
 in a folder `wild`, which are other people's, a field that only one log of its dialect has is left out.
@@ -78,10 +78,11 @@ def _shapes(learned: Learned) -> Shapes:
 
 def main() -> None:
     """Raises: SystemExit without a folder."""
-    if len(sys.argv) < 2:
-        raise SystemExit("expected folders of logs")
-    data = msgspec.json.format(msgspec.json.encode(learn([Path(name) for name in sys.argv[1:]])), indent=1)
-    sys.stdout.write(data.decode() + "\n")
+    if len(sys.argv) < 3:
+        raise SystemExit("expected the folder of the catalogue, and folders of logs")
+    out = Path(sys.argv[1])
+    for name, shapes in learn([Path(folder) for folder in sys.argv[2:]]).items():
+        (out / f"{name}.json").write_bytes(msgspec.json.format(msgspec.json.encode(shapes), indent=1) + b"\n")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from agentv_stages.model.provider import Dialect
 from agentv_stages.model.visible import counted, visible
 from agentv_stream.bulk.find import Trouble, find_units
 from agentv_stream.bulk.unit import Unit
-from agentv_stream.drift.known import NOTHING, catalogue, names_read
+from agentv_stream.drift.known import NOTHING, names_read, shapes_of
 from agentv_stream.drift.shapes import fields_of, label_of, maps_in
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.release import running_version
@@ -83,7 +83,7 @@ class _Comparison:
     """Compares records with what is known of their dialect."""
 
     def __init__(self, dialect: Dialect, drift: Drift) -> None:
-        shapes = catalogue().get(dialect.name, NOTHING)
+        shapes = shapes_of(dialect.name)
         drift.catalogued = shapes is not NOTHING
         self.drift = drift
         self.fields = {path: frozenset(kinds.split()) for path, kinds in shapes.fields.items()}

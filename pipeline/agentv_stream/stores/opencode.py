@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Struct
 
+from agentv_stages.model.store import Stage
 from agentv_stream.stores.database import StoreError, Tables, newer_tables, text, time_ms, whole
 from agentv_stream.stores.opencode_lines import (
     facts_line,
@@ -26,7 +27,7 @@ from agentv_stream.stores.opencode_lines import (
     undone_line,
 )
 from agentv_stream.stores.opencode_removed import RemovedMessage, content_of, read_removed
-from agentv_stream.stores.store import Stage, Store, StoredMessage, StoredSession
+from agentv_stream.stores.store import Store, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
 NEW, OLD = "session_v2", "session"

@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from agentv_stages.model.store import Stage
 from agentv_stream.sources.files import is_folder
 from agentv_stream.stores.database import time_ms
 from agentv_stream.stores.opencode_lines import facts_line, parts_line, stage_of
-from agentv_stream.stores.store import Stage, StoredMessage, StoredSession
+from agentv_stream.stores.store import StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")

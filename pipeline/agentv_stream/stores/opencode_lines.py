@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stream.stores.store import Stage, StoredSession
+from agentv_stages.model.store import Stage
+from agentv_stream.stores.store import StoredSession
 
 
 class _Metadata(Struct):

@@ -1,26 +1,22 @@
 """The stores in which agents keep sessions: opened for reading, recognised by their tables, their sessions listed.
 
-Agents: OpenCode and Kilo (`opencode`, `opencode_folder`). A store of another agent is a module like these and a line
-in `_databases`.
+Agents: OpenCode and Kilo (`opencode`, `opencode_folder`); every agent whose provider has a `StoreTable` (`tables`).
 """
 
 import sqlite3
 from collections.abc import Collection, Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
 from msgspec import Struct
 
+from agentv_stages.model.store import Stage
 from agentv_stream.sources.files import is_folder
 from agentv_stream.stores.database import ForeignStore, StoreError, Tables, connect, tables_of
 
 STORE_SIGN = "::"  # between the path of a store and the session in it
 MOST_TABLES = 8  # that a message names
-
-Stage: TypeAlias = Literal["ended", "follows", "open"]
-"""How far a message is: an ended answer (with it all before it have ended, too), a message that is whole as soon as
-another one follows it, or one that its agent still writes."""
 
 
 class StoredSession(Struct, frozen=True):
@@ -34,6 +30,7 @@ class StoredSession(Struct, frozen=True):
     created_ms: int | None = None
     updated_ms: int | None = None
     model: str | None = None
+    provider: str = "opencode"
 
 
 class StoredMessage(Struct, frozen=True):
@@ -146,15 +143,15 @@ def open_store(path: Path) -> Generator[Store]:
 
 def _recognised(path: Path, connection: sqlite3.Connection) -> Store:
     from agentv_stream.stores.opencode import OpenCodeDatabase, open_opencode
+    from agentv_stream.stores.tables import open_table
 
     tables = tables_of(connection)
     if not tables:
         return OpenCodeDatabase(connection, tables, (), False, False, ())  # an agent has only just made it
-    for open_one in (open_opencode,):
-        store = open_one(connection, tables)
-        if store is not None:
-            return store
-    raise _unknown(path, tables)
+    store = open_opencode(connection, tables) or open_table(path, connection, tables)
+    if store is None:
+        raise _unknown(path, tables)
+    return store
 
 
 def _unknown(path: Path, tables: Tables) -> StoreError:

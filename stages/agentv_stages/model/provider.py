@@ -12,6 +12,7 @@ import msgspec
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Source
+from agentv_stages.model.store import StoreTable
 from agentv_stages.model.tools import ToolTable
 
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
@@ -161,7 +162,8 @@ class Provider:
     files of the session whose main file is `path`, in a fixed order; files that continue its own log come first. Where
     it is expensive to find out who started them, `companion_files` returns only their paths, so that a follower calls
     `companions` only for new ones. `context` gives the decoder of a main file what files beside the log say.
-    `kept_outputs` is the folder in which the agent keeps outputs that are too large for the log at a path.
+    `kept_outputs` is the folder in which the agent keeps outputs that are too large for the log at a path. `store` says
+    what the tables of its database mean.
     """
 
     name: str
@@ -175,3 +177,4 @@ class Provider:
     context: Callable[[str, Folder], DecodeContext] = plain_context
     titles: TitleIndex | None = None
     kept_outputs: Callable[[str], str | None] | None = None
+    store: StoreTable | None = None

@@ -13,7 +13,7 @@ from keyword import iskeyword
 from agentv_stages.model.provider import Dialect, Head, Provider
 
 NAMES = (
-    *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
+    *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode", "crush"),
     *("cursor", "kimi", "cline", "continue", "grok", "mini-swe-agent", "openhands", "vibe", "acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"

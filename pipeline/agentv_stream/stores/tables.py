@@ -1,0 +1,132 @@
+"""A store with a row for each session and a row for each message, as an agent's `StoreTable` describes it."""
+
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.model.store import Stage, StoreTable
+from agentv_stages.providers import all_providers
+from agentv_stream.stores.database import Tables, newer_tables, text, time_ms, whole
+from agentv_stream.stores.store import Store, StoredMessage, StoredSession
+from agentv_stream.stores.stored_json import readable
+
+_SECONDS = 10**11  # a time below is in seconds
+_encode = msgspec.json.Encoder().encode
+
+
+def open_table(path: Path, connection: sqlite3.Connection, tables: Tables) -> Store | None:
+    """The store of the agent whose tables these are; None for a database that is none."""
+    for provider in all_providers():
+        table = provider.store
+        if table is not None and _fits(table, tables):
+            return TableStore(str(path.absolute()), connection, tables, table, newer_tables(connection, tables, ()))
+    return None
+
+
+def _fits(table: StoreTable, tables: Tables) -> bool:
+    needed = {table.facts["id"], table.facts.get("parent_id", table.facts["id"])}
+    messages = tables.get(table.messages, frozenset())
+    return needed <= tables.get(table.sessions, frozenset()) and {table.session_of, *table.payloads} <= messages
+
+
+@dataclass
+class TableStore:
+    """See the module. Columns that a version of the agent lacks are left out of the lines."""
+
+    path: str
+    connection: sqlite3.Connection
+    tables: Tables
+    table: StoreTable
+    unread: tuple[str, ...]
+
+    def sessions(self) -> list[StoredSession]:
+        facts = self.table.facts
+        project = self.table.project(self.path)
+        found: list[StoredSession] = []
+        for row in self._select(self.table.sessions, tuple(facts.values()), "", ()):
+            name = row.get(facts["id"])
+            if isinstance(name, str) and name and not self.table.hidden(name):
+                found.append(
+                    StoredSession(
+                        name,
+                        _text(row, facts.get("parent_id")),
+                        _text(row, facts.get("title")),
+                        project,
+                        _text(row, facts.get("version")),
+                        _ms(row, facts.get("created")),
+                        _ms(row, facts.get("updated")),
+                        provider=self.table.provider,
+                    )
+                )
+        return found
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        table = self.table
+        query = f"SELECT {table.session_of}, count(*), max({table.changed}), total(length({table.payloads[0]}))"
+        found: dict[str, tuple[int, int]] = {}
+        for name, rows, newest, size in self.connection.execute(f"{query} FROM {table.messages} GROUP BY 1"):
+            # an answer grows within one second, in which its time stays: its length is a part of the revision
+            found[text(name) or ""] = (rows, (whole(newest) or 0) * 1000 + (whole(size) or 0) % 1000)
+        return found
+
+    def opening(self, session: StoredSession) -> bytes:
+        facts = self.table.facts
+        row = next(self._select(self.table.sessions, self.table.session_columns, facts["id"], (session.id,)), {})
+        return b'{"session":' + _encode({**row, "directory": session.directory}) + b"}"
+
+    def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
+        for row in self._messages(session_id):
+            yield str(row["id"]), self.table.stage_of(row)
+        yield f"{session_id}-totals", "open"
+
+    def messages(self, session_id: str, children: Collection[str]) -> Iterator[StoredMessage]:
+        table = self.table
+        for row in self._messages(session_id):
+            name = str(row["id"])
+            line = {key: _payload(value) if key in table.payloads else value for key, value in row.items()}
+            yield StoredMessage(name, b'{"message":' + _encode(line) + b"}", table.started(name, children))
+        for row in self._select(table.sessions, table.totals, table.facts["id"], (session_id,)):
+            totals = {"session_id": session_id, **row}
+            yield StoredMessage(f"{session_id}-totals", b'{"totals":' + _encode(totals) + b"}")
+
+    def _messages(self, session_id: str) -> Iterator[Mapping[str, object]]:
+        table = self.table
+        for row in self._select(table.messages, table.message_columns, table.session_of, (session_id,), table.order):
+            if row.get("id"):
+                yield row
+
+    def _select(
+        self, table: str, columns: tuple[str, ...], where: str, values: tuple[str, ...], order: str = ""
+    ) -> Iterator[dict[str, object]]:
+        known = [name for name in dict.fromkeys(columns) if name in self.tables[table]]
+        query = f"SELECT {', '.join(known)} FROM {table}"
+        query += f" WHERE {where} = ?" if where else ""
+        query += f" ORDER BY {order}" if order else ""
+        for row in self.connection.execute(query, values):
+            cells = (value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in row)
+            yield dict(zip(known, cells, strict=True))
+
+
+def _payload(value: object) -> object:
+    """The JSON in a cell; the cell itself where it is none."""
+    if not isinstance(value, str):
+        return value
+    data = readable(value.encode())
+    try:
+        return Raw(_encode(msgspec.json.decode(data)))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return value
+
+
+def _text(row: Mapping[str, object], name: str | None) -> str | None:
+    value = row.get(name or "")
+    return value if isinstance(value, str) else None
+
+
+def _ms(row: Mapping[str, object], name: str | None) -> int | None:
+    value = whole(row.get(name or ""))
+    return time_ms(value * 1000 if value is not None and value < _SECONDS else value)

@@ -1,0 +1,45 @@
+"""What an agent's SQLite database is: which tables and columns hold its sessions. The pipeline opens and reads it.
+
+An agent whose database has a row for each session and a row for each message needs no more than one `StoreTable`.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Stage: TypeAlias = Literal["ended", "follows", "open"]
+"""How far a message is: an ended answer (with it all before it have ended, too), a message that is whole as soon as
+another one follows it, or one that its agent still writes."""
+
+Row: TypeAlias = Mapping[str, object]
+"""The columns of a row: texts as `str`, numbers as they are, None."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTable:
+    """The database of an agent. `facts` names the columns of `sessions` for `id`, `parent_id`, `title`, `version`,
+    `created`, `updated`; times are seconds or milliseconds.
+
+    A line of the dialect is `{"session": {…}}` or `{"message": {…}}` with the columns of the row, as far as they are in
+    `session_columns` and `message_columns`; texts in `payloads` are JSON. `totals` are columns of the session that
+    change until its end: they come in a last line, `{"totals": {…}}`. `order` sorts messages, `changed` is the column
+    of messages that says when they were last written. `stage_of` says how far a message is, `started` which of the
+    child sessions its calls started, with the ids of the calls. `project` returns the working folder from the path of
+    the database, where no column says it. Sessions of which `hidden` is true are no sessions of a person.
+    """
+
+    provider: str
+    sessions: str
+    messages: str
+    facts: Mapping[str, str]
+    session_columns: tuple[str, ...]
+    message_columns: tuple[str, ...]
+    payloads: tuple[str, ...]
+    totals: tuple[str, ...]
+    session_of: str
+    order: str
+    changed: str
+    stage_of: Callable[[Row], Stage]
+    started: Callable[[str, Collection[str]], tuple[tuple[str, str], ...]]
+    project: Callable[[str], str | None]
+    hidden: Callable[[str], bool]

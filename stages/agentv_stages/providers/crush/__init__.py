@@ -1,0 +1,35 @@
+"""Crush: the rows of its database."""
+
+from agentv_stages.model.provider import Dialect, Head, LogRoot, Provider
+from agentv_stages.providers.crush.rows import RowsDecoder
+from agentv_stages.providers.crush.store import STORE
+from agentv_stages.providers.crush.tools import TABLE
+
+LOSSES = (
+    "tokens: the database keeps those of the last call only",
+    "the exit code of a shell whose output does not end with it",
+    "the time of a result, when calls of one answer ran one after the other",
+    "the version of the program",
+)
+
+
+def _detect(head: Head) -> float:
+    best = 0.0
+    for line in head:
+        message, session = line.get("message"), line.get("session")
+        if isinstance(message, dict) and "session_id" in message and isinstance(message.get("parts"), list):
+            if message.get("role") in ("user", "assistant", "tool", "system"):
+                return 1.0
+        if isinstance(session, dict) and "parent_session_id" in session and "id" in session:
+            best = 0.9
+    return best
+
+
+PROVIDER = Provider(
+    name="crush",
+    title="Crush",
+    dialects=(Dialect("crush-rows", _detect, RowsDecoder, live=False, has_end=False, losses=LOSSES),),
+    tools=TABLE,
+    roots=(LogRoot("~/.local/share/crush", "XDG_DATA_HOME", "crush", ("crush.db",), database=True),),
+    store=STORE,
+)
