@@ -43,8 +43,8 @@ help:  ## these targets
 demo: $(VENV)/.run  ## the main job on examples/
 	@sh examples/demo.sh $(BIN)
 
-test: $(VENV)/.dev  ## every test; TESTS="tests/stages -k pair" for some
-	$(BIN)/python -m pytest $(TESTS)
+test: $(VENV)/.dev  ## every test, on all cores; TESTS="tests/stages -k pair" for some, on one
+	$(BIN)/python -m pytest $(or $(TESTS),-n auto --dist loadfile)
 
 test-lowest:  ## every test with the lowest versions that pyproject.toml allows, on Python 3.11; TESTS for some
 	python3.11 -m venv --clear $(LOWEST)
