@@ -64,13 +64,17 @@ def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iter
 
 def _read(name: str, provider: str | None, roots: Sequence[Root]) -> tuple[str, SessionReader, list[Message]]:
     """The log, its reader, and its messages in order."""
-    path, pieces = _log(name, roots)
+    path, pieces = open_log(name, roots)
     reader = SessionReader(pieces, path, provider, messages=True)
     messages = [message for batch in reader.batches() for message in batch.messages]
     return path, reader, sorted(messages, key=lambda m: m.index)
 
 
-def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
+def open_log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
+    """The path and the bytes of a session, named by its id, its beginning or its path; `-` is standard input.
+
+    Raises: UsageError, SourceError.
+    """
     if name == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise UsageError("no input: standard input is a terminal")

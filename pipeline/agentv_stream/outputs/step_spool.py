@@ -24,6 +24,7 @@ class StepSpool:
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile[bytes](max_size=MEMORY_BYTES)
         self._size = 0
+        self._at = _NOWHERE  # where the file is read next; streams may be read in turns
         self._offsets = array("q")  # by the message's index
         self._streams = array("q")
         self._numbers: dict[str, int] = {}
@@ -61,13 +62,13 @@ class StepSpool:
             index = self._next[index]
 
     def _read(self, messages: Iterable[int]) -> Iterator[bytes]:
-        at, file = _NOWHERE, self._file
+        file = self._file
         for index in messages:
             offset = self._offsets[index]
-            if offset != at:
+            if offset != self._at:
                 file.seek(offset)
             line = file.readline()
-            at = offset + len(line)
+            self._at = offset + len(line)
             yield line
 
     def _chain(self) -> None:

@@ -1,0 +1,47 @@
+"""`agentv-stream page`: sessions as HTML pages."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentv_stream.cli.options import ProviderOfLog, Roots
+from agentv_stream.cli.telling import say
+
+
+def page(
+    sessions: Annotated[
+        list[str],
+        typer.Argument(metavar="SESSION...", help="Session ids, their beginnings, paths; - for standard input."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE|DIR", help="File for one page, or folder; else this folder."),
+    ] = None,
+    provider: ProviderOfLog = None,
+    root: Roots = None,
+    full: Annotated[bool, typer.Option("--full", help="Keep long texts and outputs whole.")] = False,
+    redact: Annotated[
+        bool, typer.Option("--redact/--no-redact", help="Replace secrets by markers, the default.")
+    ] = True,
+) -> None:
+    """Write a session as one HTML page: prompts, answers, calls, edits as diffs, sub-agents, a timeline."""
+    from agentv_stream.cli.interrupting import interruptible
+    from agentv_stream.cli.roots import roots_there
+    from agentv_stream.errors import AgentvStreamError
+    from agentv_stream.pages.write import write_pages
+    from agentv_stream.redaction.filter import make_redactor
+    from agentv_stream.redaction.key import installation_key
+
+    try:
+        places = roots_there(root or (), provider)
+        redactor = make_redactor(installation_key()) if redact else None
+        with interruptible():
+            for path in write_pages(sessions, out, provider=provider, roots=places, full=full, redactor=redactor):
+                typer.echo(str(path))
+    except AgentvStreamError as error:
+        say(str(error))
+        raise typer.Exit(error.exit_code) from error
+    if redactor is not None and redactor.counts:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(redactor.counts.items()))
+        say(f"redacted: {kinds}")

@@ -1,0 +1,1 @@
+"""A session as one HTML page to read and to hand on."""
