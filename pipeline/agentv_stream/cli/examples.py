@@ -54,7 +54,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "agentv-stream query @slow.sql dataset/ --csv",
     ),
     "page": ("agentv-stream page 3f2a -o session.html", "agentv-stream page runs/*.jsonl -o pages/"),
-    "redact": ("agentv-stream redact session.jsonl > shareable.jsonl", "agentv-stream redact --list session.jsonl"),
+    "redact": ("agentv-stream redact session.jsonl | gzip -c", "agentv-stream redact --list session.jsonl"),
     "providers": ("agentv-stream providers --provider codex", "agentv-stream providers --drift session.jsonl"),
     "tools": ("agentv-stream tools --provider gemini",),
     "schema": ("agentv-stream schema transcript",),
