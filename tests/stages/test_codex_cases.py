@@ -134,6 +134,21 @@ def test_types_of_0171_are_known() -> None:
     assert batch.ignored.keys() >= {*quiet, *quiet_events, "realtime_item", "response_item:configuration_update"}
 
 
+def test_items_and_methods_of_0171_are_known() -> None:
+    """The names are from the program's binary and schema; a client's own requests may stand in a recording."""
+    items = "UserMessage AgentMessage FunctionCallOutput HookPrompt Plan Reasoning CommandExecution FileChange Sleep"
+    items += " McpToolCall DynamicToolCall CollabAgentToolCall SubAgentActivity WebSearch ImageView ImageGeneration"
+    items += " EnteredReviewMode ExitedReviewMode ContextCompaction"
+    rows = [event("item_completed", thread_id=THREAD, item={"type": kind, "id": kind}) for kind in items.split()]
+    assert decoded(ROLLOUT, lines(META, *rows)).unknown == {}
+    methods = "attestation/generate config/read hooks/list plugin/install review/start threadSection/list"
+    methods += (
+        " thread/deleted thread/realtime/item/completed turn/moderationMetadata autoApprovalReview/strictReviewRequired"
+    )
+    asked = [{"id": 1, "method": method, "params": {"threadId": "t-1"}} for method in methods.split()]
+    assert decoded(SERVER, lines(*started(), *asked)).unknown == {}
+
+
 def test_what_was_said_in_a_voice_session_is_no_turn() -> None:
     spoken = line("realtime_item", {"type": "transcript_segment", "id": "i", "role": "user", "text": "Hello."})
     frame = line(

@@ -187,6 +187,7 @@ def test_notices_of_0_24_are_told_and_name_their_call() -> None:
         notice("task_started", task_id="t", tool_use_id="c", description="Read calc"),
         notice("task_notification", task_id="t", tool_use_id="c", status="completed"),
         notice("retry", reason="retry", discardedToolCalls=0),
+        notice("session_recording_degraded", reason="write_failed", message="Session recording stopped."),
         notice("session_end"),
         {"type": "user", "uuid": "u", "message": {"role": "user", "content": ended}},
     )
@@ -196,6 +197,7 @@ def test_notices_of_0_24_are_told_and_name_their_call() -> None:
         ("task_started", "Read calc", "c"),
         ("task_notification", "completed", "c"),
         ("retry", "retry", None),
+        ("session_recording_degraded", "write_failed", None),
     ]
     assert [e.injected for e in batch.events if isinstance(e, UserText)] == [True]
 

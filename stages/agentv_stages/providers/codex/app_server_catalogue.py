@@ -35,6 +35,8 @@ AREAS = frozenset(
     {
         *("account", "app", "autoApprovalReview", "externalAgentConfig", "fs", "fuzzyFileSearch", "hook", "mcpServer"),
         *("model", "modelProvider", "project", "remoteControl", "skills", "windows"),
+        *("attestation", "config", "configRequirements", "experimentalFeature", "feedback", "hooks", "marketplace"),
+        *("mcpServerStatus", "permissionProfile", "plugin", "review", "threadSection"),
     }
 )
 QUIET = frozenset({"thread", "turn", "item", "rawResponseItem", "command", "windowsSandbox", "process"}) | AREAS

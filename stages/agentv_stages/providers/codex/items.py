@@ -32,7 +32,7 @@ from agentv_stages.providers.codex.wire import (
 
 LATEST = 32  # rows after a script's output within which one of its items may still come
 MESSAGES = frozenset(("AgentMessage", "UserMessage"))
-COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt"))
+COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt", "FunctionCallOutput"))
 REVIEWS = {"EnteredReviewMode": "entered_review_mode", "ExitedReviewMode": "exited_review_mode"}
 ENDING = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"})
 """Items that say more of a call's end than its output does."""

@@ -66,6 +66,7 @@ NOTICES: dict[str, Level] = {
     "continue_turn_failed": "error",
     "model_fallback": "warning",
     RETRY: "warning",
+    "session_recording_degraded": "warning",
     "task_notification": "info",
     "task_started": "info",
     "worktree_restored": "info",
