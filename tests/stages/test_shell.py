@@ -829,3 +829,16 @@ def test_many_commands_of_a_search_are_judged_once_each() -> None:
     deep = "find . " + "-exec find . " * 1_000
     assert classify_shell(deep).kind == "search"  # was read again from each of its places
     assert run_commands("find . -exec true \\; -exec rm {} + -o -exec rm x \\;", "rm") == ["rm {}", "rm x"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "printf '\\162m x' | sh",
+        "printf '%s\\n' 'true' 'rm x' | bash",
+        "echo -e 'true\\nrm x' | sh",
+        "printf 'r\\x6d x' | sh",
+    ],
+)
+def test_what_printf_and_echo_print_is_run_by_a_shell(text: str) -> None:
+    assert run_commands(text, "rm") == ["rm x"]

@@ -13,21 +13,25 @@ from random import Random
 
 import pytest
 
+from agentv_stages.model.event import ToolCall
 from agentv_stages.shell import trace_shell
-from support.shell_texts import LEAVES, NAMED, PROGRAMS, RUN, every, random_text
+from agentv_stages.trajectory.call_form import CallForm
+from support.shell_texts import LEAVES, LISTS, NAMED, PROGRAMS, READING, RUN, UNREADING, every, random_text
+from support.trajectories import Trace
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None or not Path("/bin/sh").exists(), reason="there is no bash")
 
 NUMBER = int(os.environ.get("AGENTV_STREAM_SHELL_TEXTS", "120"))
 SEED = int(os.environ.get("AGENTV_STREAM_SEED", "1"))
-REAL = ("env", "nice", "nohup", "timeout", "stdbuf", "xargs", "find", "flock", "setsid", "taskset", "ionice", "setarch",
+REAL = ("env", "nice", "nohup", "timeout", "stdbuf", "xargs", "find", "setsid", "taskset", "ionice", "setarch",
         "linux64", "prlimit", "bash", "sh", "dash", "cat", "true", "tee", "echo", "printf", "grep", "tr", "wc",
         "make")  # fmt: skip
 """Programs that run as they are, if they are here; all others are stubs."""
 
 STUB = """#!/bin/sh
-record="${{0##*/}}"
+record="${{0##*/}}\037$PWD"
+[ {mode} = leaf ] && record="$record\037$(readlink /proc/self/fd/0)"
 for word in "$@"; do record="$record\037$word"; done
 printf '%s\036' "$record" >> {log}
 [ {mode} = leaf ] && exit 0
@@ -47,6 +51,7 @@ done
 exit 0
 """
 """Runs the first word that is a program, or the text that is marked, or (`stdin`) what it reads."""
+READERS = ("nl", "rev", "od")
 OF_TEXT = ("watch", "adb")
 OF_INPUT = ("at", "batch", "ssh")
 
@@ -60,8 +65,12 @@ class Bash:
         self.bin.mkdir()
         (folder / "dir").mkdir()
         (folder / "dir" / "file").write_text("zap x\n")
-        (folder / "dir" / "dir").symlink_to(".")
-        (folder / "dir" / "bin").symlink_to("../bin")
+        for depth in range(1, 6):  # a text may go into it several times
+            inside = folder.joinpath(*["dir"] * depth)
+            inside.mkdir(exist_ok=True)
+            (inside / "bin").symlink_to("../bin")
+        for name in ("other", ".env", ".env.x", "x.env"):
+            (folder / name).write_text("a\n")
         for name in PROGRAMS | {*LEAVES}:
             if name not in REAL or (shutil.which(name) is None and name not in ("sh", "dash")):
                 self.stub(name)
@@ -84,6 +93,18 @@ class Bash:
 
     def calls(self, text: str, program: str) -> list[list[str]]:
         """The words of each call of the program that bash makes for a text."""
+        return [[call[0], *call[3:]] for call in self.run(text) if call[0] == program]
+
+    def reads(self, text: str, path: Path) -> bool:
+        """Whether one of the programs of `READERS` is called with the file, or has it as its standard input."""
+        for program, folder, given, *words in self.run(text):
+            named = [posixpath.normpath(posixpath.join(folder, word)) for word in (given, *words)]
+            if program in READERS and str(path) in named:
+                return True
+        return False
+
+    def run(self, text: str) -> list[list[str]]:
+        """Name, folder, standard input and words of each call of a program that only notes it."""
         self.log.write_bytes(b"")
         assert BASH is not None
         read_end, write_end = os.pipe()  # open until the last process that the text started has ended
@@ -98,7 +119,7 @@ class Bash:
         finally:
             os.close(read_end)
         records = [record.split("\037") for record in self.log.read_text("utf-8", "replace").split("\036") if record]
-        return [record for record in records if record[0] == program]
+        return [record for record in records if record[0] in LEAVES]
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +131,15 @@ def seen(text: str, program: str) -> list[list[str]]:
     """The same calls as the rules see them."""
     calls = [[posixpath.basename(words[0]), *words[1:]] for words in trace_shell(text).calls]
     return [call for call in calls if call[0] == program]
+
+
+RULE = CallForm("Bash(zap *)")
+
+
+def shell_call(text: str) -> ToolCall:
+    [call] = Trace().call("Bash", {"command": text}, command=text, result=False).events
+    assert isinstance(call, ToolCall)
+    return call
 
 
 def differences(bash: Bash, texts: Sequence[str]) -> list[str]:
@@ -124,13 +154,13 @@ def differences(bash: Bash, texts: Sequence[str]) -> list[str]:
             if call not in found and not (more and any(c == call[: len(c)] or call == c[: len(call)] for c in found))
         ]
         invented = found if not made else []
-        if missed or invented:
+        if missed or invented or RULE.fits(shell_call(text), None) != bool(made):
             wrong.append(f"{text!r}\n   bash {made}\n   seen {found}")
     return wrong
 
 
 def test_each_way_to_run_a_program_is_seen(bash: Bash) -> None:
-    texts = list(every([call.replace("{BIN}", str(bash.bin)) for call in RUN]))
+    texts = [*every([call.replace("{BIN}", str(bash.bin)) for call in RUN]), *LISTS]
     wrong = differences(bash, texts)
     assert not wrong, f"{len(wrong)} of {len(texts)}:\n" + "\n".join(wrong[:40])
     unrun = [text for text in texts if not bash.calls(text, "zap")]
@@ -145,7 +175,7 @@ def test_no_way_to_name_a_program_alone_is_taken_for_a_run(bash: Bash) -> None:
 
 def test_generated_texts_run_what_bash_runs(bash: Bash) -> None:
     random = Random(SEED)
-    calls = [call.replace("{BIN}", str(bash.bin)) for call in RUN]
+    calls = [call.replace("{BIN}", str(bash.bin)) for call in (*RUN, *LISTS)]
     texts = [random_text(random, calls) for _ in range(NUMBER)]
     wrong = differences(bash, texts)
     assert not wrong, f"{len(wrong)} of {len(texts)}:\n" + "\n".join(wrong[:40])
@@ -157,3 +187,18 @@ def test_generated_harmless_texts_raise_no_alarm(bash: Bash) -> None:
     texts = [random_text(random, calls) for _ in range(NUMBER)]
     wrong = differences(bash, texts)
     assert not wrong, f"{len(wrong)} of {len(texts)}:\n" + "\n".join(wrong[:40])
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc")
+@pytest.mark.parametrize("texts", [READING, UNREADING])
+def test_generated_texts_read_what_bash_reads(bash: Bash, texts: Sequence[str]) -> None:
+    random = Random(SEED + 2)
+    calls = [call.replace("{HOME}", str(bash.folder)) for call in texts]
+    rules = [CallForm(f"kind:read({place}/.env)") for place in (bash.folder, "~")]
+    wrong: list[str] = []
+    for text in (*calls, *(random_text(random, calls, here=True) for _ in range(NUMBER))):
+        call = shell_call(text)
+        made = bash.reads(text, bash.folder / ".env")
+        if made != any(rule.fits(call, str(bash.folder)) for rule in rules):
+            wrong.append(f"{text!r}\n   bash {made}\n   seen {trace_shell(text).reads}")
+    assert not wrong, f"{len(wrong)} of {NUMBER}:\n" + "\n".join(wrong[:40])

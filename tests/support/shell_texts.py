@@ -253,8 +253,8 @@ TEXTS = lines("""
     ssh host {}
     ssh -p 22 -o A=b -i key me@host {}
     ssh -tt host -- {}
-    parallel {} ::: a b
-    parallel -j 4 --eta {} ::: a
+    parallel {} '#' ::: a b
+    parallel -j 4 --eta {} '#' ::: a
     parallel ::: {}
     sem -j 2 {}
     hyperfine -w 1 {}
@@ -348,7 +348,7 @@ ONCE = ("coproc {}", "coproc {{ {}; }}", "coproc NAME {{ {}; }}")
 
 RUN = (
     "zap x", "zap", "zap 'a b' \"c d\"", '"zap" x', "'zap' -rf x", "\\zap x", "z'a'p x", "za\"p\" x", "$'zap' $'a\\tb'",
-    "$'\\x7aap' x", "zap a\\ b", "zap -- -x", "zap --a=b 'c;d'", "zap \"it's\"", "zap {a,b}", "zap x#y", "zap ''",
+    "$'\\x7aap' x", "zap a\\ b", "zap -- -x", "zap --a=b 'c;d'",  "zap {a,b}", "zap x#y", "zap ''",
     "bin/zap x", "./bin/zap x", "{BIN}/zap x", "env -S 'zap x'", "env -S'A=1 zap x' y",
     "find . -maxdepth 0 -exec zap x \\;",
     "find . -maxdepth 0 -name . -execdir zap x \\; -exec zap y \\;",
@@ -356,6 +356,16 @@ RUN = (
     "{zap,x}", "z\\ap x",
 )  # fmt: skip
 """Calls of the program."""
+
+LISTS = (
+    "true; zap \"it's\"",
+    "x=zap; $x a", 'x=zap; "$x" a', "x='zap a'; $x b", "for i in zap; do $i x; done", "x=a y=b; zap $x \"${y}c\"",
+    "export x=zap; $x y", "declare x=zap; ${x} y", "sh -c '\"$@\"' _ zap 'a b'", "bash -c '$0 x' zap",
+    "bash -c 'zap \"$1\" $2' _ 'a b' c", "zap${IFS}x", "x=zap; bash -c \"$x y\"", "x=zap; eval $x y",
+    "x=zap; eval '$x y'", "x=p; za$x y", "x=$(true); x=zap; $x y", "x=zap\nif true; then $x y; fi", "x=zap; ($x a)",
+    "x=sudo; $x zap y", "find . -maxdepth 0 -exec sh -c '\"$@\" x' _ zap \\;", "x=zap; { $x y; } > out.txt",
+)  # fmt: skip
+"""The same, in lists of commands with variables."""
 
 NAMED = (
     "echo zap x", "echo 'zap x'", 'echo "zap; zap x"', "printf 'zap x\\n'", "true zap x", "true -- zap x",
@@ -373,7 +383,7 @@ NAMED = (
     "type zap", "hash zap", "echo ${zap:-x}", "echo ${x:-zap}", "echo \"${x/zap/y}\"", "alias zap=x",
     "git commit -m 'zap x'", "git -c alias.x=zap status", "npm run zap-it", "pip install zap", "python3 zap.py",
     "python3 -c 'zap()'",
-    "sudo -l", "env -u zap true", "timeout -s KILL 5 true zap", "flock zap true", "find . -name zap",
+    "sudo -l", "env -u zap true", "timeout -s KILL 5 true zap", "find . -name zap",
     "find . -maxdepth 0 -exec true zap \\;", "xargs -I zap true zap", "nice -n 5 true zap", "stdbuf -oL true zap",
     "script -q -c true zap", "trap - EXIT zap", "trap '' INT", "zap_it x || true", "./zap_x || true",
     "zapper x || true",
@@ -391,8 +401,28 @@ PROGRAMS = frozenset(
 )
 """Programs that run others."""
 
-LEAVES = ("zap", "true", "pip", "make", "systemctl", "apt-get", "crontab", "vim")
+LEAVES = ("zap", "true", "nl", "rev", "od", "pip", "make", "systemctl", "apt-get", "crontab", "vim")
 """Programs that only note how they are called."""
+
+
+READING = (
+    "nl .env", "nl ./.env", "nl dir/../.env", "nl -ba -- .env", "rev other .env", "od -c -N 16 .env", "nl '.env'",
+    "nl \".e\"nv", "nl .e\\nv", "nl {HOME}/.env", "nl ~/.env", "nl $HOME/.env", 'nl "${HOME}"/dir/../.env',
+    "nl .{env,none}", "nl .en?", "rev .e*", "env -C dir nl ../.env", "env --chdir=dir rev ../.env",
+    "find . -maxdepth 1 -name .env -exec nl {} \\;", "xargs -a .env nl .env", "cd dir; nl ../.env", "cd; nl .env",
+    "cd dir && cd - && nl {HOME}/.env", "f=.env; nl $f", "for f in other .env; do nl $f; done",
+    "sh -c 'nl \"$1\"' _ .env", "d=..; cd dir && nl $d/.env", "echo .env | xargs rev", "nl <.env", "rev < .env other",
+    "while read -r l; do rev; done < .env", "nl $(echo other) .env",
+)  # fmt: skip
+"""Texts that read a file of the folder."""
+
+UNREADING = (
+    "nl other", "nl .env.x", "nl dir/.env", "cd dir && nl .env", "nl ../.env", "nl /tmp/none/.env", "true .env",
+    "true nl .env", "echo .env", "echo 'nl .env'", "nl other # .env", "true > .env.new",
+    "env -C dir nl .env", "(cd dir && nl .env)", "f=.env; nl other", "rev <<< .env", "nl <<'END'\n.env\nEND\n",
+    "nl dir/.e*", "nl x.env", "find . -maxdepth 1 -name .env", "cd dir; nl .e?v", "[ -f .env ]", "test -s .env || true",
+)  # fmt: skip
+"""Texts that do not, although its name is in them."""
 
 
 class Made(NamedTuple):
@@ -437,7 +467,9 @@ ELSEWHERE = frozenset(
 def random_text(random: Random, calls: Sequence[str], here: bool = False) -> str:
     """A call in up to four layers of templates; `here`: none that leads to another machine."""
     call = random.choice(calls)
-    simple = call not in NAMED or (call.startswith("true ") and "#" not in call)
+    lists = (*NAMED, *LISTS, *READING, *UNREADING)
+    plain = call.startswith("true ") or (call.startswith("nl ") and "<" not in call)
+    simple = call not in lists or (plain and "#" not in call)
     made = Made(call, simple, simple and call[0] not in "{\\$")
     for _ in range(random.randint(1, 4)):
         group = random.randrange(7)

@@ -2,12 +2,20 @@
 text").
 
 `reader` and `words` split a text into commands (with `powershell` for PowerShell), `wrappers` and `scripts` find what
-a program or a shell runs in turn, `subcommands` knows the options before a sub-command. `programs` (with `arguments`,
-`options`, `transfers` and `tables`) judges one program, `loads` finds the files that it reads besides, `folders`
-follows `cd`, and `classify` combines it all into one answer.
+a program or a shell runs in turn, `subcommands` knows the options before a sub-command, `variables` the value of `$x`.
+`programs` (with `arguments`, `options`, `transfers` and `tables`) judges one program, `loads` finds the files that it
+reads besides, `folders` follows `cd`, and `classify` combines it all into one answer.
 """
 
-from agentv_stages.shell.classify import ShellFacts, ShellTrace, classify_shell, run_commands, runs_program, trace_shell
+from agentv_stages.shell.classify import (
+    ShellFacts,
+    ShellTrace,
+    classify_shell,
+    may_contain,
+    run_commands,
+    runs_program,
+    trace_shell,
+)
 from agentv_stages.shell.folders import known_path, path_in
 from agentv_stages.shell.subcommands import without_options
 from agentv_stages.shell.words import split_shell
@@ -17,6 +25,7 @@ __all__ = [
     "ShellTrace",
     "classify_shell",
     "known_path",
+    "may_contain",
     "path_in",
     "run_commands",
     "runs_program",

@@ -29,6 +29,7 @@ from agentv_stages.shell.scripts import (
     with_arguments,
 )
 from agentv_stages.shell.tables import HEADERS, KEYWORDS, SHELLS, TYPES
+from agentv_stages.shell.variables import SETS, Variables, arguments, assign, loop, with_values
 from agentv_stages.shell.words import split_shell
 from agentv_stages.shell.wrappers import NAMES, READ_TEXTS, Inner, what_it_runs
 
@@ -39,6 +40,8 @@ _KEPT_COPIES = 16  # texts kept per length of the input: wrappers and substituti
 _KEPT_TEXT = 16 * 1024 * 1024
 _KEPT_FILES = 100
 _BEFORE = " \t\r\n'\""  # what is before a word
+_QUOTES = re.compile(r"[\"'\\]")
+_MADE = re.compile(r"[$`{%]|\\[0-7x]")  # of what the shell or `printf` makes other words
 _STANDS_FOR = re.compile(r"[$`]|\{[./]{0,2}\}")
 _WRAPPED = 12  # words in which a shell is searched: `sudo -u name env A=1 bash`
 _FED = SHELLS | READ_TEXTS | {"xargs"}
@@ -112,9 +115,14 @@ def run_commands(command: str | Sequence[str], name: str) -> list[str]:
     Only command positions count: `/usr/bin/name`, `npx name` and `sudo name` do, a path or an argument that merely
     contains the word does not.
     """
-    if isinstance(command, str) and name not in command:
+    if isinstance(command, str) and not may_contain(command, name):
         return []
     return [text for program, text in classify_shell(command).programs if program == name]
+
+
+def may_contain(command: str, word: str) -> bool:
+    """Whether a program that a shell text runs can have a word in it: False for most, without a closer look."""
+    return word in command or _MADE.search(command) is not None or word in _QUOTES.sub("", command)
 
 
 def runs_program(command: str | Sequence[str], name: str) -> bool:
@@ -185,6 +193,7 @@ class _Judge:
         self.told = False
         self.types = False
         self.functions: set[str] = set()
+        self.variables: Variables = {}
         self.place: str | None = None  # for which `{}` stands
         self.folder: str | None = ""  # of the pipeline at hand, from where the text begins; None if it is not known
 
@@ -199,6 +208,9 @@ class _Judge:
                     script = script_of(name, command.words)
                     if script is not None:
                         self.types = name in TYPES
+                        if script in command.words and command.words[-1] is not script:
+                            given = command.words[command.words.index(script) + 1 :]
+                            self.variables = arguments(self.variables, given)
                         return self.text(script, nesting + 1, told)
         self.told = told
         self.pipelines(pipelines, nesting)
@@ -217,7 +229,10 @@ class _Judge:
                     self.wrote = True
                     self.note(part.more)
             else:
+                outer_variables, self.variables = self.variables, {**self.variables}
                 part = self.pipeline(pipeline, nesting)
+                if len(pipeline) > 1:  # each of its commands runs in a shell of its own
+                    self.variables = outer_variables
             if len(pipeline) == 1 and part.kind is None:
                 folders[shell] = folder_after(self.folder, pipeline[0].words)
             self.parts.append(part_in(self.folder, part))
@@ -283,9 +298,12 @@ class _Judge:
             self.keep(self.reads, part.loads)
 
     def command(self, command: Command, nesting: int) -> Part:
+        words = command.words
+        if "$" in command.text and (self.variables or "IFS" in command.text):
+            self.fill(command)
+            words = command.words
         if self.tracing and command.reads:
             self.keep(self.reads, command.reads)
-        words = command.words
         heads = "{" in words or "function" in words or command.text[-1:] == ")"
         after = 0  # the head of a function
         for at, word in enumerate(words):
@@ -304,9 +322,27 @@ class _Judge:
             if word in KEYWORDS or ("=" in word and is_assignment(word)):
                 continue
             if word in HEADERS:
+                if word == "for":
+                    loop(self.variables, words[at:])
                 return NOTHING
             return self.run(words[at:] if at else words, command, nesting)
+        assign(self.variables, words)
         return NOTHING
+
+    def fill(self, command: Command) -> None:
+        """Puts the values of variables into a command. What has substitutions in it stays as it is."""
+        variables = {"IFS": (" ",), **self.variables}
+        words, known = command.words, command.expanded or set[str]()
+        at = 0
+        while at < len(words) and (words[at] in KEYWORDS or ("=" in words[at] and is_assignment(words[at]))):
+            at += 1
+        filled: list[str] = []
+        for word in words[at:]:
+            values = with_values(variables, word) if "$" in word and word not in known else [word]
+            filled += values if filled or values == [word] or len(values) > 1 else values[0].split()
+        command.words = words[:at] + filled
+        command.reads = [value for word in command.reads for value in with_values(variables, word)]
+        command.writes = [value for word in command.writes for value in with_values(variables, word)]
 
     def run(self, words: list[str], command: Command, nesting: int) -> Part:
         """Judges one program with its arguments, through its wrappers."""
@@ -324,6 +360,8 @@ class _Judge:
                 if plain != name:
                     self.programs.add(plain, [plain, *words[1:]], command)
                     name = plain if plain in NAMES or plain in SHELLS else name
+            if name in SETS:
+                assign(self.variables, words[1:])
             if name in self.functions:
                 return best  # what it does was judged where it is defined
             inner = what_it_runs(name, words) if name in NAMES else None
@@ -348,6 +386,11 @@ class _Judge:
                 given = command.given if command.given is not None else command.script
                 words = words if given is None else with_arguments(words, inner.mark, given)
                 given_more = given_more or given is None
+            if inner.folder:
+                outer, self.folder = self.folder, path_in(self.folder, inner.folder)
+                part = self.run(words, command, nesting + 1) if nesting < MAX_NESTING else EXECUTE
+                self.folder = outer
+                return stronger(best, part_in(inner.folder, part))
         return EXECUTE
 
     def program(self, name: str, words: list[str], command: Command, nesting: int, given_more: bool) -> Part:
@@ -357,7 +400,8 @@ class _Judge:
             script = script_of(low, words) if low in SHELLS else None
             if script is None and reads_script(words) and not given_more:
                 script = command.script if command.script is not None else command.given
-            return self.script(script, nesting, was_expanded(script, words, command), low in TYPES)
+            given = words[words.index(script) + 1 :] if script in words else []
+            return self.script(script, nesting, was_expanded(script, words, command), low in TYPES, given)
         part = judge_program("cat" if low == "type" and self.types else low, words, command)
         if self.tracing:
             part = part._replace(loads=(*part.loads, *loads(low, words)))
@@ -400,12 +444,14 @@ class _Judge:
                 away.pipelines(pipelines, nesting + 1)
         return EXECUTE
 
-    def script(self, script: str | None, nesting: int, told: bool, types: bool) -> Part:
-        """Judges the script that is given to another shell; `told` and `types`: as for the object."""
+    def script(self, script: str | None, nesting: int, told: bool, types: bool, given: Sequence[str] = ()) -> Part:
+        """Judges the script that is given to another shell; `told` and `types`: as for the object, `given`: its name
+        and its arguments."""
         if script is None or nesting >= MAX_NESTING:
             return EXECUTE
         inner = _Judge(self.programs)
         inner.types = types
+        inner.variables = arguments(self.variables, given) if given else {**self.variables}
         inner.text(script, nesting + 1, self.told or told)
         for kept, found in (
             (self.written, inner.written),

@@ -4,9 +4,7 @@ import posixpath
 import re
 
 from agentv_stages.shell.arguments import Part
-from agentv_stages.shell.options import is_assignment
-from agentv_stages.shell.scripts import program_name
-from agentv_stages.shell.tables import KEYWORDS
+from agentv_stages.shell.scripts import program_name, without_heads
 
 _GOES = frozenset(("cd", "chdir", "pushd", "set-location", "sl", "push-location"))
 _GOES_BACK = frozenset(("popd", "pop-location"))
@@ -21,15 +19,13 @@ _UNKNOWN = re.compile(r".*[$`*?]|-\Z|\+\d", re.S)  # what a variable or a glob s
 
 def folder_after(folder: str | None, words: list[str]) -> str | None:
     """The folder after a command that ran in `folder`; None if the text does not say which one that is."""
-    at = 0
-    while at < len(words) and (words[at] in KEYWORDS or ("=" in words[at] and is_assignment(words[at]))):
-        at += 1
-    name = program_name(words[at]).lower() if at < len(words) else ""
+    words = without_heads(words)
+    name = program_name(words[0]).lower() if words else ""
     if name in _GOES_BACK:
         return None
     if name not in _GOES:
         return folder
-    given = [word for word in words[at + 1 :] if word == "-" or not word.startswith("-")]
+    given = [word for word in words[1:] if word == "-" or not word.startswith("-")]
     if not given and name in ("cd", "chdir"):
         return "~"
     target = known_path(given[0]) if len(given) == 1 else ""

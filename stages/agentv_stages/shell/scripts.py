@@ -37,7 +37,7 @@ def feed(shell: Command, before: Sequence[Command]) -> None:
     source = next((c for c in reversed(before) if not _passes_on(c)), None)
     if source is None:
         return
-    words = _without_heads(source.words)
+    words = without_heads(source.words)
     name = program_name(words[0]) if words else ""
     if name == "cat" and source.script is not None and len(words) == 1:
         shell.given = source.script
@@ -49,7 +49,7 @@ def feed(shell: Command, before: Sequence[Command]) -> None:
         shell.expanded = {*(shell.expanded or ()), shell.given}
 
 
-def _without_heads(words: list[str]) -> list[str]:
+def without_heads(words: list[str]) -> list[str]:
     """The words from the program on: without variables, keywords and the head of a function before it."""
     at = 0
     while at < len(words):
@@ -65,7 +65,7 @@ def _without_heads(words: list[str]) -> list[str]:
 
 def _passes_on(command: Command) -> bool:
     """Whether a command prints what it reads (`cat`, `tee FILE`)."""
-    words = _without_heads(command.words)
+    words = without_heads(command.words)
     name = program_name(words[0]) if words else ""
     alone = name == "cat" and all(word.startswith("-") for word in words[1:])
     return (
@@ -76,8 +76,15 @@ def _passes_on(command: Command) -> bool:
     )
 
 
-_PLACE = re.compile(r"%%|%[-+0-9.]*[a-zA-Z]|\\[nt\\]")
+_PLACE = re.compile(r"%%|%[-+0-9.]*[a-zA-Z]|\\(?:[nt\\]|0?[0-7]{1,3}|x[0-9a-fA-F]{1,2})")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
+
+
+def _escape(found: str) -> str:
+    """What an escape of `printf` or `echo -e` prints."""
+    if found in _ESCAPES:
+        return _ESCAPES[found]
+    return chr(int(found[2:], 16) if found[1] == "x" else int(found[1:], 8) & 255)
 
 
 def _printed(name: str, words: list[str]) -> str:
@@ -89,14 +96,18 @@ def _printed(name: str, words: list[str]) -> str:
     if name == "echo":
         text = " ".join(rest)
         escaped = any("e" in word for word in words[:options])
-        return _PLACE.sub(lambda found: _ESCAPES.get(found[0], found[0]), text) if escaped else text
+        return (
+            _PLACE.sub(lambda found: _escape(found[0]) if found[0][0] == "\\" else found[0], text) if escaped else text
+        )
     if not rest:
         return ""
     values = iter(rest[1:])
     again = max(1, len(rest) - 1) if "%" in rest[0] else 1
 
     def put(found: re.Match[str]) -> str:
-        return _ESCAPES.get(found[0]) or ("%" if found[0] == "%%" else next(values, ""))
+        if found[0][0] == "\\":
+            return _escape(found[0])
+        return "%" if found[0] == "%%" else next(values, "")
 
     again = min(again, 1 + _MOST_PRINTED // (len(rest[0]) + 1))
     return "".join([_PLACE.sub(put, rest[0]) for _ in range(again)])
@@ -162,7 +173,7 @@ def script_of(name: str, words: list[str]) -> str | None:
             if not rest:
                 return None
             # `bash -lc cat file` comes from arrays joined with spaces (agtrace); a real script is one word
-            return " ".join(rest) if len(rest) > 1 and not set(rest[0]) & set(" \t\n;|&") else rest[0]
+            return " ".join(rest) if len(rest) > 1 and not set(rest[0]) & set(" \t\n;|&$") else rest[0]
         elif word in ("--rcfile", "--init-file") or (word[:1] in "-+" and word[:2] != "--" and word[-1:] in ("o", "O")):
             value = True  # `-euo pipefail -c TEXT`
         elif not word.startswith(("-", "+")):

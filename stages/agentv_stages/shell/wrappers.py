@@ -22,7 +22,8 @@ class Wrapper(NamedTuple):
     that runs (`none`). `until` ends the program (`parallel rm ::: a b`). `assigns`:
     variables may precede the program. `stdin`: without a program it reads a text from standard input. `elsewhere`: it
     runs on another machine, or sees other files. `more`: the program gets further arguments, in the place
-    that one of `marks` names (`xargs -I%`), or behind its own. `versions`: `name@1.2` is
+    that one of `marks` names (`xargs -I%`), or behind its own. `folder` are
+    options for the folder in which the program runs. `versions`: `name@1.2` is
     the program `name`. `idle`: without a program it runs nothing.
     """
 
@@ -42,6 +43,7 @@ class Wrapper(NamedTuple):
     elsewhere: bool = False
     more: bool = False
     marks: frozenset[str] = frozenset()
+    folder: frozenset[str] = frozenset()
     versions: bool = False
     idle: bool = False
 
@@ -81,7 +83,7 @@ _VERSIONED = _row("rbenv 1.3, pyenv 2.4, nodenv, goenv, jenv, plenv: exec; asdf 
 WRAPPERS: dict[str, Wrapper] = {
     # coreutils 9.1, findutils 4.9, bash 5.2: manual pages of Debian 12
     "env": _row("env(1), coreutils", "-u -C -P --unset --chdir", assigns=True, idle=True,
-                splits=words("-S --split-string")),
+                splits=words("-S --split-string"), folder=words("-C --chdir")),
     "nice": _row("nice(1), coreutils", "-n --adjustment"),
     "nohup": _row("nohup(1), coreutils"),
     "stdbuf": _row("stdbuf(1), coreutils", "-i -o -e --input --output --error"),
@@ -126,7 +128,8 @@ WRAPPERS: dict[str, Wrapper] = {
     # privileges and sessions
     "sudo": _row("sudo(8) 1.9.13",
                  "-a -c -C -D -g -h -p -R -r -T -t -U -u --auth-type --login-class --close-from --chdir --group --host "
-                 "--prompt --chroot --role --command-timeout --type --other-user --user", assigns=True),
+                 "--prompt --chroot --role --command-timeout --type --other-user --user",
+        assigns=True, folder=words("-D --chdir")),
     "doas": _row("doas(1) of opendoas 6.8", "-u -C", assigns=True),
     "pkexec": _row("pkexec(1), polkit 122", "--user"),
     "gosu": _row("gosu 1.14 --help", "", "", 1), "su-exec": _row("su-exec 0.2 README", "", "", 1),
@@ -142,7 +145,7 @@ WRAPPERS: dict[str, Wrapper] = {
                         "-p -t -u -E -H -M --property --unit --slice --description --uid --gid --nice --setenv "
                         "--working-directory --on-active --on-boot --on-startup --on-unit-active --on-unit-inactive "
                         "--on-calendar --timer-property --path-property --socket-property --service-type --host "
-                        "--machine --background"),
+                        "--machine --background", folder=words("--working-directory")),
     "run0": _row("run0(1), systemd 256", "-u -g -D --unit --property --description --slice --user --group --chdir "
                  "--setenv --background --machine --nice"),
     "systemd-inhibit": _row("systemd-inhibit(1), systemd 252", "--what --who --why --mode"),
@@ -321,6 +324,7 @@ class Inner(NamedTuple):
     words: list[str]
     texts: list[str]
     mark: str = ""
+    folder: str = ""
 
 
 def what_it_runs(name: str, line: list[str]) -> Inner | None:
@@ -339,7 +343,7 @@ def what_it_runs(name: str, line: list[str]) -> Inner | None:
 
 def _read(row: Wrapper, line: list[str]) -> Inner:
     texts: list[str] = []
-    mark = ""
+    mark = folder = ""
     taking = row.values | row.splits
     at, left, ended = 1, row.operands, False
     wanted, allowed = bool(row.after), not row.only_with and row.form != "none"
@@ -358,6 +362,8 @@ def _read(row: Wrapper, line: list[str]) -> Inner:
                 line, after = [line[0], *value.split(), *line[after:]], 1
             elif option in row.texts and value:
                 texts.append(value)
+            elif option in row.folder and value:
+                folder = value
             elif row.marks and (option in row.marks or option[:2] == "-i"):
                 mark = value or option[2:] * (option[:2] == "-i") or "{}"
             allowed = allowed or option in row.only_with
@@ -372,7 +378,7 @@ def _read(row: Wrapper, line: list[str]) -> Inner:
         else:
             break
     inner = _formed(row, [] if wanted or not allowed else line[at:], texts)
-    return inner._replace(mark=mark) if mark else inner
+    return inner._replace(mark=mark, folder=folder) if mark or folder else inner
 
 
 def _formed(row: Wrapper, rest: list[str], texts: list[str]) -> Inner:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentv_stages.model.event import ToolCall
-from agentv_stages.shell import ShellTrace, known_path, path_in, trace_shell, without_options
+from agentv_stages.shell import ShellTrace, known_path, may_contain, path_in, trace_shell, without_options
 from agentv_stages.trajectory.calls import arguments_of, named, string_member
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.paths import covers, home_of, seen_from, whole_path, with_tilde
@@ -118,7 +118,7 @@ class CallForm:
         if "~" in pattern:
             test = text_test(pattern)
             return any(test(with_tilde(text, folder)) for text in command_texts(command))
-        if self._word not in QUOTES.sub("", command) and "$'" not in command and "{" not in command:
+        if not may_contain(command, self._word):
             return False
         test = text_test(self.inner)
         return any(map(test, command_texts(command)))
