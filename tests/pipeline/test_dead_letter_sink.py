@@ -7,20 +7,31 @@ from typing import Any
 import pytest
 
 from agentv_stages.chain.lines import LineReader
+from agentv_stages.figures.result import Observer
 from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.fault import Fault, Part, Reason
+from agentv_stages.providers import get_provider
 from agentv_stages.sinks.dead_letters import MOST_INLINE
+from agentv_stages.sinks.outputs import Letters
+from agentv_stages.sinks.transcript import Identity
 from agentv_stream.errors import SinkError
-from agentv_stream.outputs.dead_letter_sink import DeadLetterSink
 from agentv_stream.outputs.output_file import OutputFile
+from agentv_stream.outputs.output_sink import OutputSink
 
 
 def fault(offset: int, data: bytes, part: Part = "whole", reason: Reason = "not-json") -> Fault:
     return Fault(reason, "log", 0, offset, len(data), "why", data, part)
 
 
+def letter_sink(path: Path, finished: bool = False) -> OutputSink:
+    provider = get_provider("claude")
+    observer = Observer(provider, provider.dialects[0])
+    identity = Identity.of(observer, test_id="t", target="t", session_id="s", path=None, started_ms=0)
+    return OutputSink("dead letters", Letters(), observer, lambda: (path, identity), finished=finished)
+
+
 async def letters(folder: Path, *batches: list[Fault]) -> list[dict[str, Any]]:
-    sink = DeadLetterSink(lambda: folder / "name.dead-letters.jsonl")
+    sink = letter_sink(folder / "name.dead-letters.jsonl")
     for faults in batches:
         await sink.write(Batch("log", faults=faults))
     await sink.close(True)
@@ -96,7 +107,7 @@ async def test_the_lines_of_a_batch_are_written_at_once(tmp_path: Path, monkeypa
 
 async def test_what_stands_before_a_file_that_cannot_be_written_is_written(tmp_path: Path) -> None:
     (tmp_path / "name.dead").write_bytes(b"in the way")
-    sink = DeadLetterSink(lambda: tmp_path / "name.dead-letters.jsonl")
+    sink = letter_sink(tmp_path / "name.dead-letters.jsonl")
     with pytest.raises(SinkError):
         await sink.write(Batch("log", faults=[fault(0, b"words"), fault(7, b"x" * MOST_INLINE)]))
     await sink.close(False)
@@ -108,7 +119,7 @@ async def test_what_stands_before_a_file_that_cannot_be_written_is_written(tmp_p
 async def test_the_letters_of_an_earlier_reading_stand_until_these_are_whole(tmp_path: Path, keep: bool) -> None:
     path = tmp_path / "name.dead-letters.jsonl"
     path.write_bytes(b"before")
-    sink = DeadLetterSink(lambda: path, finished=True)
+    sink = letter_sink(path, finished=True)
     await sink.write(Batch("log", faults=[fault(0, b"words"), fault(7, b"x" * MOST_INLINE)]))
     assert (path.read_bytes(), sink.path) == (b"before", path)
     await sink.close(True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream import import_sessions
-from agentv_stream.bulk import gathered, relay, transcripts
+from agentv_stream.bulk import gathered, relay, session_outputs
 from agentv_stream.bulk.parquet import open_dataset
 from agentv_stream.bulk.tables import TABLES
 from agentv_stream.errors import SinkError
@@ -129,7 +129,7 @@ def test_ctrl_c_with_one_process_ends_it_at_once_and_leaves_nothing(
         raise AssertionError("the signal waits for the end of the session")
 
     monkeypatch.setattr(gathered, "WRITE_BYTES", 1)
-    monkeypatch.setattr(transcripts.Transcript, "close", press)
+    monkeypatch.setattr(session_outputs.SessionOutputs, "close", press)
     with pytest.raises(KeyboardInterrupt):
         import_sessions([tmp_path / "in.jsonl"], transcripts=tmp_path / "t", engine="serial")
     assert not _hidden(tmp_path / "t")

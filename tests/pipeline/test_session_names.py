@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream import import_sessions
-from agentv_stream.outputs.naming import stand_in_id
+from agentv_stream.outputs.session_name import stand_in_id
 from support.consumed_and_followed import both, transcripts
 from support.consuming import run
 

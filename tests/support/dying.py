@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from agentv_stream.bulk import Outcome, gathered, import_sessions, transcripts
+from agentv_stream.bulk import Outcome, gathered, import_sessions, session_outputs
 from agentv_stream.bulk.unit import Report, Task
 
 
@@ -51,7 +51,7 @@ def import_and_die(source: Path, out: Path, reports: int) -> None:
 def import_and_die_at_close(source: Path, out: Path) -> None:
     """An import that kills its process when it closes the first transcript, a part of which is on disk."""
     gathered.WRITE_BYTES = 1
-    transcripts.Transcript.close = lambda self, observer: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
+    session_outputs.SessionOutputs.close = lambda self, observer: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
     import_all(source, out)
 
 

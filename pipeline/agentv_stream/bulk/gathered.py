@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.errors import SinkError
@@ -17,18 +16,19 @@ class Gathered:
     `run` identifies the writer: its leftovers, if it is killed, have that mark.
     """
 
-    def __init__(self, folder: str, run: str) -> None:
+    def __init__(self, folder: str, run: str, local: str | None = None) -> None:
+        """`local`: the hidden file in which another process of this run began, as `hand_on` returned it."""
         self._folder = folder
         self._run = run
         self._parts: list[bytes] = []
         self._size = 0
-        self._local: Path | None = None
+        self._local = Path(local) if local is not None else None
         self._file: int | None = None
-        self.empty = True
+        if self._local is not None:
+            leaving.known(self._local)
 
     def write(self, data: bytes) -> None:
         """Raises: SinkError."""
-        self.empty = False
         self._parts.append(data)
         self._size += len(data)
         if self._size >= WRITE_BYTES:
@@ -65,21 +65,16 @@ class Gathered:
             self._local.unlink(missing_ok=True)
             leaving.settled(self._local)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For another process to continue writing: moves everything into the file, which that process opens itself.
+    def hand_on(self) -> Path:
+        """For another process to continue writing: moves everything into the hidden file, and returns its path.
         Raises: SinkError."""
-        if not self.empty:
-            try:
-                self._spill()
-                self._leave()
-            except OSError as error:
-                raise self._failure(error) from error
-        return self.__dict__
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if self._local is not None:
-            leaving.known(self._local)
+        try:
+            self._spill()
+            self._leave()
+        except OSError as error:
+            raise self._failure(error) from error
+        assert self._local is not None
+        return self._local
 
     def _spill(self) -> int:
         """Writes what is in memory to the file; returns its descriptor. Raises: OSError."""

@@ -8,9 +8,9 @@ import os
 import msgspec
 
 from agentv_stream.bulk import object_store
+from agentv_stream.bulk.blobs import remove_blobs
 from agentv_stream.bulk.dataset import commit, sweep
 from agentv_stream.bulk.engine import Crew
-from agentv_stream.bulk.letters import remove_blobs
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
 from agentv_stream.bulk.outcome import Outcome

@@ -6,7 +6,6 @@ result is valid; else the range is decoded again from there. The state of the se
 the range are rendered, the transcript afterwards. The last process completes the session and reports.
 """
 
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -20,7 +19,7 @@ from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.session.chain import SessionChain
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.leaving import obey_parent, remove_temporary
-from agentv_stream.bulk.transcripts import Transcript
+from agentv_stream.bulk.session_outputs import HandedOutputs
 from agentv_stream.bulk.unit import Done, Task, Work
 from agentv_stream.bulk.worker import Session, Worker
 from agentv_stream.errors import SourceError
@@ -78,6 +77,7 @@ class Runner:
         self.place = unit.place
         self.done = Done(unit=unit)
         self.session = Session(self.worker, unit, self.done)
+        self._awaits_outputs = False  # they are with a process before this one, which still writes
 
     def run(self) -> bytes | None:
         """Returns the report, if the last range was one of this process's."""
@@ -101,15 +101,15 @@ class Runner:
         session = self.session
         if not last:
             self._hand_on(f"{i}-known", self._known(reader))
-        if session.transcript is None and session.takes_messages:
-            session.transcript = pickle.loads(self._handed())  # from a process of this relay, in its private folder
+        if self._awaits_outputs:
+            self._take_over_outputs(self._handed())
             batches.reverse()
             while batches:  # written batches are freed at once, so that the next reuses warm memory
                 session.write(batches.pop())
-        if not last and session.transcript is not None:
-            if session.transcript.begun:
-                self._hand_on(f"{i}-transcript", _dumps(session.transcript))
-            session.transcript = None
+        if not last and session.outputs is not None:
+            if session.outputs.begun:
+                self._hand_on(f"{i}-outputs", _encode(session.outputs.hand_on()))
+            self._awaits_outputs = True
 
     def _decoded(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> list[Batch]:
         """The normalised range; the chain has the state of the session before it, and the decoder the one after."""
@@ -136,7 +136,7 @@ class Runner:
         its session yet: then nothing of it is in the file, and it came with the rest of the state."""
         for batch in batches:
             reader.chain.back(batch)
-            if self.session.transcript is not None:
+            if not self._awaits_outputs:
                 self.session.take(batch)
 
     def _lines(self, file: BinaryIO, i: int, position: LinePosition, last: bool) -> tuple[list[Batch], LinePosition]:
@@ -180,21 +180,27 @@ class Runner:
     def _known(self, reader: SessionReader) -> bytes:
         """The state of the session for the next process.
 
-        A transcript that has not begun is included: its name will be determined by what is still to be read.
+        Outputs that have not begun are included: their name will be determined by what is still to be read.
         """
-        transcript = self.session.transcript
-        unbegun = transcript is not None and not transcript.begun
-        return msgspec.msgpack.encode((reader.chain.snapshot(), _dumps(transcript) if unbegun else b""))
+        outputs = self.session.outputs
+        unbegun = outputs is not None and not self._awaits_outputs and not outputs.begun
+        handed = outputs.hand_on() if outputs is not None and unbegun else None
+        return msgspec.msgpack.encode((reader.chain.snapshot(), b"" if handed is None else _encode(handed)))
 
     def _take_over(self, reader: SessionReader) -> bytes:
         """Takes over the state of the session; returns that of the decoder before the range."""
         state, unbegun = msgspec.msgpack.decode(self._handed(), type=tuple[bytes, bytes])
         reader.chain = reader.new_chain()
         reader.chain.restore(state)
-        self.session.transcript = pickle.loads(unbegun) if unbegun else None  # from a process of this relay
-        if self.session.transcript is not None:
-            self.session.transcript.attach(reader.observer)
+        self._awaits_outputs = self.session.outputs is not None
+        if unbegun:
+            self._take_over_outputs(unbegun)
         return reader.chain.decode.save(self.place)
+
+    def _take_over_outputs(self, handed: bytes) -> None:
+        assert self.session.outputs is not None
+        self.session.outputs.take_over(_decode(handed))
+        self._awaits_outputs = False
 
 
 def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
@@ -207,5 +213,5 @@ def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
         yield data
 
 
-def _dumps(transcript: Transcript | None) -> bytes:
-    return pickle.dumps(transcript, pickle.HIGHEST_PROTOCOL)
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(HandedOutputs).decode

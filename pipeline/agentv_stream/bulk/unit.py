@@ -131,6 +131,7 @@ class Finished(Struct, kw_only=True):
     transcript: str | None = None
     letters: str | None = None
     trajectory: str | None = None
+    others: list[str] = []
     rows: dict[str, Rows] = {}
 
     @property
@@ -141,7 +142,8 @@ class Finished(Struct, kw_only=True):
     @property
     def outputs(self) -> set[str]:
         """The files that were written for it alone, but for the blobs of its dead letters."""
-        return {place for place in (self.transcript, self.letters, self.trajectory) if place is not None}
+        own = (self.transcript, self.letters, self.trajectory)
+        return {place for place in own if place is not None}.union(self.others)
 
     @property
     def parts(self) -> set[str]:

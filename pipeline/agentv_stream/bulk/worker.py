@@ -7,7 +7,8 @@ a worker that dies before that has done nothing.
 import errno
 import gc
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -19,16 +20,17 @@ from agentv_stages.figures.result import Observer, Result
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.payload import NULL, told_path
+from agentv_stages.sinks.transcript import Identity
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import ListedFolder
-from agentv_stream.bulk.session_name import SessionName
+from agentv_stream.bulk.session_outputs import SessionOutputs
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.trajectories import TrajectoryFile
-from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
-from agentv_stream.outputs.naming import safe_part
+from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
+from agentv_stream.outputs.session_name import Log, identity_of, is_known, name_of
 from agentv_stream.sources.folder import may_be_companions, parts_of
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -128,7 +130,8 @@ class Session:
         self.unit = unit
         self.done = done
         self.key = key_of(unit.name)
-        self.transcript: Transcript | None = None
+        self.identity: Identity | None = None  # fixed by its first use: all outputs have one name
+        self.outputs: SessionOutputs | None = None
         self.trajectory: TrajectoryFile | None = None
         self._damage: list[DamagedArchive] = []
         self._giant: Fault | None = None  # the beginning of a record over the cap, until its end
@@ -151,15 +154,25 @@ class Session:
             if self._damage:  # too little precedes the damage to detect what it is
                 raise self._damage[0] from None
             raise
-        provider, observer = safe_part(reader.provider.name), reader.observer
-        name = SessionName(observer, self.key, unit.name, unit.place, unit.mtime_ns // 1_000_000, work.target)
+        provider, log = safe_part(reader.provider.name), Log(unit.place, unit.name, unit.mtime_ns // 1_000_000)
+
+        def identify(certain: bool) -> Identity | None:
+            if self.identity is None and (certain or is_known(reader.observer.facts)):
+                self.identity = identity_of(reader.observer, log, work.target)
+            return self.identity
+
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", provider)
-            self.transcript = Transcript(folder, name, work.run)
+            self.outputs = SessionOutputs(folder, self.key, work.run, identify)
         if work.trajectories is not None:
             folder = work.trajectories.replace("{provider}", provider)
-            self.trajectory = TrajectoryFile(folder, name, work.run)
+            self.trajectory = TrajectoryFile(folder, partial(self._stem, identify), work.run)
         return reader
+
+    def _stem(self, identify: Callable[[bool], Identity | None]) -> str:
+        identity = identify(True)
+        assert identity is not None
+        return name_of(identity, key=self.key)
 
     def read(self) -> None:
         """Reads the whole unit. Raises: AgentvStreamError."""
@@ -196,8 +209,8 @@ class Session:
 
     def write(self, batch: Batch) -> None:
         """As `take`, without asking whether to give up. Raises: SinkError."""
-        if self.transcript is not None:
-            self.transcript.write(batch)
+        if self.outputs is not None:
+            self.outputs.write(batch)
         if self.trajectory is not None:
             self.trajectory.write(batch)
         if self.worker.staging is not None:
@@ -263,12 +276,14 @@ class Session:
                 staging.add("faults", rows.fault_row(key, self.unit.name, fault))
 
     def _close(self, result: Result, observer: Observer) -> None:
-        if self.transcript is not None:
-            self.transcript.close(observer)
-            result.outputs.transcript = self.transcript.path
-            if self.transcript.dead_letters is not None:
-                result.outputs.dead_letters = self.transcript.dead_letters
-            self.done.transcript, self.done.letters = self.transcript.path, self.transcript.dead_letters
+        if self.outputs is not None:
+            self.outputs.close(observer)
+            done, places = self.done, dict(self.outputs.places)
+            done.transcript, done.letters = places.pop(TRANSCRIPT, None), places.pop(LETTERS, None)
+            done.others = sorted(places.values())
+            result.outputs.transcript = done.transcript
+            if done.letters is not None:
+                result.outputs.dead_letters = done.letters
         if self.trajectory is not None:
             place = self.done.trajectory = self.trajectory.close(result)
             result.outputs.trajectory = place if place is not None else UNSET
@@ -279,8 +294,8 @@ class Session:
         self.done.result = Raw(_encode(result))
 
     def abandon(self) -> None:
-        if self.transcript is not None:
-            self.transcript.abandon()
+        if self.outputs is not None:
+            self.outputs.abandon()
         if self.trajectory is not None:
             self.trajectory.abandon()
         if self.worker.staging is not None:

@@ -16,11 +16,11 @@ from agentv_stages.model.payload import text_of
 from agentv_stages.model.times import iso
 from agentv_stages.model.tokens import output_text
 from agentv_stages.model.visible import columns, fitting, visible
-from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
+from agentv_stages.sinks.transcript import TranscriptRows, closing_members
 from agentv_stream.discovery.discover import named_session
 from agentv_stream.discovery.places import Root
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.outputs.naming import stand_in_id, stand_in_start
+from agentv_stream.outputs.session_name import Log, changed_ms, identity_of
 from agentv_stream.sources.files import check_readable, is_folder, is_there, read_pieces, unpacked
 from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.summary import SessionReader
@@ -46,17 +46,10 @@ def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iter
     """The rows of the session's transcript, in the messages' order, the totals in the first. Raises: as
     `show_session`."""
     path, reader, messages = _read(name, provider, roots)
-    observer = reader.observer
-    session_id = observer.facts.session_id or stand_in_id(path)
-    started = observer.facts.started_ms
-    identity = Identity.of(
-        observer,
-        test_id=session_id,
-        target=reader.provider.name,
-        session_id=session_id,
-        path=None if name == "-" else path,
-        started_ms=started if started is not None else stand_in_start(path, time.time_ns() // 1_000_000),
-    )
+    observer, now_ms = reader.observer, time.time_ns() // 1_000_000
+    piped = name == "-"
+    log = Log(None, None, now_ms) if piped else Log(path, path, changed_ms(path, now_ms))
+    identity = identity_of(observer, log)
     rows = TranscriptRows(identity, gap=False)
     for message in messages:
         yield rows.row(message, b"" if rows.rows else closing_members(observer))

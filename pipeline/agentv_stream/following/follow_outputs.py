@@ -8,26 +8,28 @@ are cut back to the length recorded in the cursor.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Raw, Struct, field
 
 from agentv_stages.figures.result import Observer, Outputs
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.fault import Fault
-from agentv_stages.model.message import Message
 from agentv_stages.model.payload import told_path
-from agentv_stages.sinks import dead_letters, raw_log
-from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
-from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members, patch
+from agentv_stages.model.stage import Stateful
+from agentv_stages.sinks.output import Append, Operation, Patch, Put, Writer
+from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs, suffixes
+from agentv_stages.sinks.summary_log import SummaryState
+from agentv_stages.sinks.transcript import Identity
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
 from agentv_stream.following.growing_output import GrowingOutput
-from agentv_stream.outputs.naming import FINISHED_PATIENCE, LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
+from agentv_stream.outputs.naming import LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
 from agentv_stream.outputs.publish import publish_now
+from agentv_stream.outputs.session_name import is_known
 from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import StreamLog
 
-SUFFIXES = (TRANSCRIPT, LETTERS, RESULT, SUMMARY_LOG, RAW_LOG)
+SUFFIXES = (*suffixes(), RESULT)
 Place = Callable[[Observer, int | None], tuple[Path, str, Identity]]
 
 
@@ -47,6 +49,8 @@ class OutputState(Struct):
     summary: SummaryState = field(default_factory=SummaryState)  # of the stream log
     settled: int = 0
     provisional: bool = False
+    others: dict[str, int] = {}  # lengths of further outputs by suffix, and their states
+    states: dict[str, Raw] = {}
 
     def path(self, suffix: str) -> Path:
         return Path(self.folder) / f"{self.stem}{suffix}"
@@ -75,14 +79,13 @@ class FollowOutputs:
         self._hold = hold
         self._place = place
         self._claim = claim
-        self._stream_log = stream_log
+        self._wanted = Wanted(stream_log=stream_log)
         self._taken = taken
         self._result = result
-        self._held: list[Message] = []
-        self._faults: list[Fault] = []
-        self._logged: list[Batch] = []  # batches for the log, until its place is known
+        self._writer = Writer(make_outputs(self._wanted))
+        self._files: dict[str, GrowingOutput] = {}
+        self._blob: GrowingOutput | None = None  # of a record over the cap
         self.state: OutputState | None = None
-        self._summary = SummaryLog()
         self.provisional = False  # the place was chosen too early; given up when the session continues
         self.settled = False
         self.settled_length = 0
@@ -96,6 +99,8 @@ class FollowOutputs:
     def restore(self, state: OutputState) -> None:
         self._use(state)
         self.provisional = state.provisional
+        if not self.provisional:
+            self._begin(state)
         self.settled = True  # there may be something to cut
         self.settled_length = state.settled  # unchanged as long as the session is committed without settling again
 
@@ -106,29 +111,25 @@ class FollowOutputs:
             return
         if self.provisional:
             self.remove()
-            self._held, self._faults, self._logged, self.settled = [], [], [], False
+            self._writer, self.settled = Writer(make_outputs(self._wanted)), False
             return
         state.rows = state.transcript = state.letters = state.log = 0
-        state.summary = SummaryState()
+        state.summary, state.others, state.states = SummaryState(), {}, {}
         self._use(state)
-        for file in (self._transcript, self._letters, self._log):
-            file.cut()
-        self._held, self._faults, self._logged = [], [], []
+        self._cut()
+        self._begin(state)
         self.settled = False
 
     def write(self, batch: Batch, observer: Observer) -> None:
         """Takes a batch that has passed all stages. Raises: SinkError."""
         self.go_on()
-        self._held += batch.messages
-        self._faults += batch.faults
-        if self._stream_log != "false":
-            self._logged.append(batch)
+        writer = self._writer
+        writer.take(batch)
         if self.state is None:
-            facts = observer.facts
-            if not self._held or not (facts.named or facts.records >= FINISHED_PATIENCE):
+            if not _has_messages(writer) or not is_known(observer.facts):
                 return
-            self._open(observer)
-        self._write()
+            self._begin(self._open(observer))
+        self._apply(writer.operations(), keep=True)
 
     def go_on(self) -> None:
         """The session continues: undoes what the last `settle` added. Raises: SinkError."""
@@ -136,8 +137,7 @@ class FollowOutputs:
             return
         state = self.state
         if state is not None:
-            for file in (self._transcript, self._letters, self._log):
-                file.cut()
+            self._cut()
             if self.provisional:
                 self.remove()
         self.settled = False
@@ -148,7 +148,7 @@ class FollowOutputs:
         if state is None:
             return
         try:
-            for suffix in (TRANSCRIPT, LETTERS, RESULT, self._log_suffix):
+            for suffix in (RESULT, *self._files):
                 state.path(suffix).unlink(missing_ok=True)
             if state.path(".dead").is_dir():
                 for blob in state.path(".dead").glob("*.bin"):
@@ -159,6 +159,8 @@ class FollowOutputs:
         self._made(state.path(TRANSCRIPT), False)
         self._named_ms = state.identity.started_ms
         self.state, self.provisional = None, False
+        if self._writer.begun:
+            self._writer = Writer(make_outputs(self._wanted))
 
     def settle(
         self,
@@ -174,32 +176,24 @@ class FollowOutputs:
         Raises: SinkError.
         """
         self.go_on()
-        if self.state is None:
-            self.provisional = True
-            self._open(observer)
-        self.provisional = self.provisional or provisional
+        after = self._writer.fork()
         state = self.state
-        assert state is not None
-        rows_before, summary = self._rows.rows, self._summary
-        self._summary = SummaryLog()
-        self._summary.restore(summary.snapshot())  # what it says about the provisional end is undone with it
-        held, faults, logged = self._held, self._faults, self._logged
+        if state is None:
+            self.provisional = True
+            state = self._open(observer)
+            after.begin(state.identity, state.path(".dead").name)
+        self.provisional = self.provisional or provisional
+        transcript, letters = state.path(TRANSCRIPT), state.path(LETTERS)
         try:
             for batch in batches:
-                self._held = self._held + batch.messages
-                self._faults = self._faults + batch.faults
-                if self._stream_log != "false":
-                    self._logged = [*self._logged, batch]
+                after.take(batch)
             self.settled = True
-            self._write(keep=False)
-            patched = patch(closing_members(observer))
-            if patched is not None and self._rows.rows:
-                self._transcript.write_at(*patched)
-            outputs = Outputs(transcript=told_path(str(self._transcript.path)))
-            if self._stream_log != "false":
-                outputs.stream_log = told_path(str(self._log.path))
-            if self._letters.path.exists():
-                outputs.dead_letters = told_path(str(self._letters.path))
+            self._apply(after.close(observer), keep=False)
+            outputs = Outputs(transcript=told_path(str(transcript)))
+            if self._wanted.stream_log != "false":
+                outputs.stream_log = told_path(str(state.path(self._log_suffix)))
+            if letters.exists():
+                outputs.dead_letters = told_path(str(letters))
             if self._result:
                 result = observer.result(left, outputs)
                 if verdicts:
@@ -207,12 +201,9 @@ class FollowOutputs:
 
                     result.verdicts = verdicts_json(verdicts)
                 publish_now(state.path(RESULT), result.to_json())
-            self.settled_length = self._transcript.path.stat().st_size if self._transcript.path.exists() else 0
+            self.settled_length = transcript.stat().st_size if transcript.exists() else 0
         except OSError as error:
-            raise SinkError(str(self._transcript.path), error) from error
-        finally:
-            self._rows.rows, self._summary = rows_before, summary
-            self._held, self._faults, self._logged = (held, faults, logged) if self.provisional else ([], [], [])
+            raise SinkError(str(transcript), error) from error
         return outputs
 
     def snapshot(self) -> OutputState | None:
@@ -222,16 +213,28 @@ class FollowOutputs:
             return None
         if self.provisional:
             return OutputState(state.folder, state.stem, state.identity, settled=self.settled_length, provisional=True)
-        return OutputState(
-            state.folder, state.stem, state.identity, self._rows.rows, self._transcript.length, self._letters.length,
-            self._log.length, self._summary.snapshot(), self.settled_length if self.settled else -1,
-        )  # fmt: skip
+        saved = OutputState(
+            state.folder, state.stem, state.identity, settled=self.settled_length if self.settled else -1
+        )
+        for output in self._writer.outputs:
+            length = self._files[output.suffix].length
+            if isinstance(output, Transcript):
+                saved.rows, saved.transcript = output.snapshot().rows, length
+            elif isinstance(output, Letters):
+                saved.letters = length
+            elif isinstance(output, Log):
+                saved.log, saved.summary = length, output.snapshot()
+            else:
+                saved.others[output.suffix] = length
+                if isinstance(output, Stateful):
+                    saved.states[output.suffix] = Raw(msgspec.json.encode(output.snapshot()))
+        return saved
 
     @property
     def _log_suffix(self) -> str:
-        return RAW_LOG if self._stream_log == "raw" else SUMMARY_LOG
+        return RAW_LOG if self._wanted.stream_log == "raw" else SUMMARY_LOG
 
-    def _open(self, observer: Observer) -> None:
+    def _open(self, observer: Observer) -> OutputState:
         folder, stem, identity = self._place(observer, self._named_ms)
         path = folder / f"{stem}{TRANSCRIPT}"
         n = 2
@@ -239,11 +242,12 @@ class FollowOutputs:
             while self._taken(path) or self._foreign(path, identity):
                 path = folder / f"{stem}-{n}{TRANSCRIPT}"
                 n += 1
-            self._use(OutputState(str(folder), path.name.removesuffix(TRANSCRIPT), identity))
-            for file in (self._transcript, self._letters, self._log):
-                file.cut()
+            state = OutputState(str(folder), path.name.removesuffix(TRANSCRIPT), identity)
+            self._use(state)
+            self._cut()
             if path.exists():
                 self._made(path, True)
+            return state
         except OSError as error:
             raise SinkError(str(path), error) from error
 
@@ -260,51 +264,66 @@ class FollowOutputs:
         return not self._claim(path, False)
 
     def _use(self, state: OutputState) -> None:
+        """The files at a place, to go on at the lengths that are known."""
         self._hold(Path(state.folder))
         self.state = state
-        self._transcript = GrowingOutput(state.path(TRANSCRIPT), state.transcript, lambda path: self._made(path, True))
-        self._letters = GrowingOutput(state.path(LETTERS), state.letters, at_need=True)
-        self._log = GrowingOutput(state.path(self._log_suffix), state.log)
-        self._rows = TranscriptRows(state.identity)
-        self._rows.rows = state.rows
-        self._summary = SummaryLog()
-        self._summary.restore(state.summary)
+        lengths = {TRANSCRIPT: state.transcript, LETTERS: state.letters, self._log_suffix: state.log, **state.others}
+        self._files = {
+            output.suffix: GrowingOutput(
+                state.path(output.suffix),
+                lengths.get(output.suffix, 0),
+                (lambda path: self._made(path, True)) if output.suffix == TRANSCRIPT else None,
+                at_need=output.suffix not in (TRANSCRIPT, self._log_suffix),
+            )
+            for output in self._writer.outputs
+        }
 
-    def _write(self, keep: bool = True) -> None:
-        """Renders and writes what is held; all of it or nothing counts as written."""
-        if self._held:
-            self._transcript.append(self._rows.render(self._held), keep=keep)
-            self._held = []
-        for fault in self._faults:
-            self._letters.append(self._letter(fault), keep=keep)
-        self._faults = []
-        if self._logged:
-            render = raw_log.render if self._stream_log == "raw" else self._summary.render
-            self._log.append(b"".join([render(batch) for batch in self._logged]), keep=keep)
-            self._logged = []
-        if not keep and self._stream_log == "summary":
-            self._log.append(self._summary.flush(), keep=False)
+    def _begin(self, state: OutputState) -> None:
+        """The place is final: outputs go on from the state that is known."""
+        if self._writer.begun:
+            self._writer = Writer(make_outputs(self._wanted))
+        self._writer.begin(state.identity, state.path(".dead").name)
+        for output in self._writer.outputs:
+            if isinstance(output, Transcript):
+                output.go_on_at(state.rows)
+            elif isinstance(output, Log):
+                output.restore(state.summary)
+            elif isinstance(output, Stateful) and output.suffix in state.states:
+                output.restore(msgspec.json.decode(state.states[output.suffix], type=type(output.snapshot())))
 
-    def _letter(self, fault: Fault) -> bytes:
-        """The line of a fault; bytes that cannot be stored in it go to a separate file."""
+    def _cut(self) -> None:
+        """Cuts the files back to what is final. Raises: SinkError."""
+        for file in self._files.values():
+            file.cut()
+
+    def _apply(self, operations: list[Operation], keep: bool) -> None:
+        """Carries out what the outputs ask for; without `keep` it is cut off again when the session continues.
+
+        Raises: SinkError.
+        """
+        for operation in operations:
+            if isinstance(operation, Append):
+                self._files[operation.suffix].append(operation.data, keep=keep)
+            elif isinstance(operation, Put):
+                self._put(operation)
+            else:
+                self._patch(operation)
+
+    def _patch(self, patch: Patch) -> None:
+        self._files[patch.suffix].write_at(patch.offset, patch.data)
+
+    def _put(self, put: Put) -> None:
         assert self.state is not None
-        folder = self.state.path(".dead")
-        blob: str | None = None
-        if fault.part == "whole":
-            if not dead_letters.stands_in_line(fault):
-                name = dead_letters.blob_name(fault)
-                publish_now(folder / name, fault.data)
-                blob = f"{folder.name}/{name}"
-            return dead_letters.render(fault, blob)
-        return self._piece(fault, folder)
-
-    def _piece(self, fault: Fault, folder: Path) -> bytes:
-        """Handles a record over the cap piece by piece; its line comes with its end."""
-        if fault.part == "begin":
-            self._giant = fault
-            self._blob = GrowingOutput(folder / dead_letters.blob_name(fault))
+        path = self.state.path(".dead") / put.name
+        if put.part == "whole":
+            publish_now(path, put.data)
+            return
+        if put.part == "begin" or self._blob is None:
+            self._blob = GrowingOutput(path)
             self._blob.cut()
-        self._blob.append(fault.data)
-        if fault.part != "end":
-            return b""
-        return dead_letters.render(self._giant, f"{folder.name}/{self._blob.path.name}", self._blob.length)
+        self._blob.append(put.data)
+
+
+def _has_messages(writer: Writer) -> bool:
+    """Whether rows wait for the session's name: without a row a session has no outputs until it rests."""
+    return any(output.waiting for output in writer.outputs if isinstance(output, Transcript))

@@ -15,11 +15,9 @@ from agentv_stream.outputs.naming import (
     TRANSCRIPT,
     log_folder,
     safe_part,
-    stand_in_id,
-    stand_in_start,
-    stem,
     stem_start,
 )
+from agentv_stream.outputs.session_name import Log, changed_ms, identity_of, name_of
 from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import Settings
 
@@ -108,20 +106,14 @@ def place_of(
     A log without times keeps its first name, whatever its file's time is now: with `named_ms`, or the start time in the
     name of a transcript that a crash left (`left_start` of the folder and the rest of the name).
     """
-    facts = observer.facts
-    session_id = facts.session_id or stand_in_id(main)
-    target = settings.target or observer.provider.name
-    test_id = settings.test_id or session_id
     folder = log_folder(settings.out, observer.provider.name)
-    started = facts.started_ms
-    if started is None:
+
+    def start(target: str, test_id: str) -> int:
         started = named_ms if named_ms is not None else left_start(folder, _rest_of_name(target, test_id))
-    if started is None:
-        started = stand_in_start(main)
-    identity = Identity.of(
-        observer, test_id=test_id, target=target, session_id=session_id, path=main, started_ms=started
-    )
-    return folder, stem(started, target, test_id), identity
+        return changed_ms(main) if started is None else started
+
+    identity = identity_of(observer, Log(main, main, 0), settings.target, settings.test_id, start)
+    return folder, name_of(identity), identity
 
 
 def left_by_crash(there: Mapping[str, list[str]], folder: Path, name: str, identity: Identity) -> list[Path]:

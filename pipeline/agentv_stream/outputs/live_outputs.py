@@ -7,23 +7,18 @@ from pathlib import Path
 from anyio.to_thread import run_sync
 
 from agentv_stages.figures.result import Observer, Outputs
+from agentv_stages.model.batch import Batch
 from agentv_stages.model.payload import told_path
-from agentv_stages.sinks import raw_log
-from agentv_stages.sinks.summary_log import SummaryLog
+from agentv_stages.sinks.output import Output, lines_of
+from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.outputs.case_sink import CaseSink
-from agentv_stream.outputs.dead_letter_sink import DeadLetterSink, remove_letters
-from agentv_stream.outputs.naming import (
-    FINISHED_PATIENCE,
-    LETTERS,
-    RAW_LOG,
-    SUMMARY_LOG,
-    log_folder,
-    stand_in_id,
-    stand_in_start,
-    stem,
-)
+from agentv_stream.outputs.naming import LETTERS, log_folder
 from agentv_stream.outputs.output_names import OutputNames
+from agentv_stream.outputs.output_sink import OutputSink, remove_letters
+from agentv_stream.outputs.pipe_output import cannot_seek
+from agentv_stream.outputs.session_name import Log as SessionLog
+from agentv_stream.outputs.session_name import changed_ms, identity_of, is_known, name_of
 from agentv_stream.outputs.sink import RenderSink, Sink
 from agentv_stream.outputs.trajectory_sink import TrajectorySink
 from agentv_stream.outputs.transcript_sink import TranscriptSink
@@ -48,7 +43,8 @@ class LiveOutputs:
         self.started_ms = started_ms
         self.transcript: TranscriptSink | None = None
         self.trajectory: TrajectorySink | None = None
-        self.dead_letters: DeadLetterSink | None = None
+        self.dead_letters: OutputSink | None = None
+        self.others: list[OutputSink] = []
         self.log: RenderSink | None = None
         self._named = transcript_file(settings.transcript)
         self._names = OutputNames(
@@ -57,28 +53,43 @@ class LiveOutputs:
 
     def sinks(self, transcript: bool = True) -> list[Sink]:
         """The sinks that are asked for; without `transcript` neither transcript nor dead letters."""
-        sinks: list[Sink] = []
-        if transcript:
-            self.transcript = make_transcript(
-                self.settings.transcript, self._names, self.observer, self.source.finished
-            )
-            self._names.sure = isinstance(self.transcript, TranscriptStream)
-            self.dead_letters = DeadLetterSink(
-                partial(self._names.file, LETTERS),
-                self._another(LETTERS),
-                finished=self.source.finished,
-                known=self._known,
-            )
-            sinks += (self.transcript, self.dead_letters)
-            if self.settings.transcript_shape == "case":
-                sinks.append(CaseSink(self._names, self.observer))
-            elif self.settings.transcript_shape == "atif":
-                self.trajectory = TrajectorySink(self._names, self.observer)
-                sinks.append(self.trajectory)
-        if self.settings.stream_log != "false":
-            self.log = self._make_log()
-            sinks.append(self.log)
+        settings = self.settings
+        piped = settings.transcript is not None and cannot_seek(settings.transcript)
+        sinks = [self._sink(output) for output in make_outputs(Wanted(transcript, piped, settings.stream_log))]
+        if transcript and settings.transcript_shape == "case":
+            sinks.append(CaseSink(self._names, self.observer))
+        elif transcript and settings.transcript_shape == "atif":
+            self.trajectory = TrajectorySink(self._names, self.observer)
+            sinks.append(self.trajectory)
         return sinks
+
+    def _sink(self, output: Output) -> Sink:
+        """The sink that carries out what an output asks for."""
+        finished = self.source.finished
+        if isinstance(output, Transcript):
+            self.transcript = make_transcript(self.settings.transcript, self._names, self.observer, finished, output)
+            self._names.sure = isinstance(self.transcript, TranscriptStream)
+            return self.transcript
+        if isinstance(output, Log):
+            self.log = self._log_sink(output)
+            return self.log
+        sink = OutputSink(
+            "dead letters" if isinstance(output, Letters) else output.suffix.lstrip("."),
+            output,
+            self.observer,
+            partial(self._place, output.suffix),
+            self._another(output.suffix),
+            finished=finished,
+            known=self._known,
+        )
+        self.others.append(sink)
+        if isinstance(output, Letters):
+            self.dead_letters = sink
+        return sink
+
+    def _place(self, suffix: str) -> tuple[Path, Identity]:
+        folder, name, identity = self._names.place()
+        return folder / f"{name}{suffix}", identity
 
     async def settle(self) -> None:
         """After all sinks ended: moves the stream log beside the transcript, and replaces or removes old dead letters.
@@ -88,8 +99,8 @@ class LiveOutputs:
         if self.log is not None:
             await self.log.settle()
         letters, transcript = self.dead_letters, self.transcript
-        if letters is not None:
-            await letters.settle(keep=self._names.kept)
+        for sink in self.others:
+            await sink.settle(keep=self._names.kept)
         if self._named is None and letters is not None and letters.path is None and transcript and transcript.replaces:
             await run_sync(remove_letters, self._names.file(LETTERS))
 
@@ -115,46 +126,44 @@ class LiveOutputs:
         if isinstance(self.transcript, TranscriptStream):
             self.transcript.output.hurry(seconds)
 
-    def _make_log(self) -> RenderSink:
-        raw = self.settings.stream_log == "raw"
-        suffix = RAW_LOG if raw else SUMMARY_LOG
-        place = partial(self._names.early, suffix)
-        another = partial(self._names.another_early, suffix) if self._names.exclusive else None
-        if raw:
-            return RenderSink("stream log", place, raw_log.render, another=another)
-        summary = SummaryLog()
-        return RenderSink("stream log", place, summary.render, summary.flush, another=another)
+    def _log_sink(self, output: Log) -> RenderSink:
+        """The stream log cannot wait for the session's name: it begins under another one."""
+        output.ready = True
+
+        def render(batch: Batch) -> bytes:
+            output.take(batch)
+            return lines_of(output.operations())
+
+        def flush() -> bytes:
+            return lines_of(output.close(self.observer))
+
+        place = partial(self._names.early, output.suffix)
+        another = partial(self._names.another_early, output.suffix) if self._names.exclusive else None
+        return RenderSink("stream log", place, render, flush, another=another)
 
     def _known(self) -> bool:
         """Whether the session can be named. A live one always can, from what is known when its first file is
         created."""
         facts = self.observer.facts
-        return facts.named or not self.source.finished or facts.records >= FINISHED_PATIENCE
+        return not self.source.finished or is_known(facts)
 
     def _another(self, suffix: str) -> Callable[[], Path] | None:
         return partial(self._names.another, suffix) if self._names.exclusive else None
 
     def _propose(self) -> tuple[Path, str, Identity]:
         """Folder, name and identity of the outputs, from what is known of the session so far."""
-        observer, settings = self.observer, self.settings
-        facts, provider = observer.facts, observer.provider
+        settings = self.settings
         path = None if self.source.name.startswith("<") else self.source.name
-        log = path if self.source.finished else None
-        session_id = facts.session_id or (stand_in_id(log) if log else f"unknown-{self.started_ms}")
-        target = settings.target or provider.name
-        test_id = settings.test_id or session_id
-        started = facts.started_ms
-        if started is None:
-            started = stand_in_start(log, self.started_ms) if log else self.started_ms
-        identity = Identity.of(
-            observer, test_id=test_id, target=target, session_id=session_id, path=path, started_ms=started
-        )
+        arrived_ms, place = self.started_ms, None
+        if path is not None and self.source.finished:
+            place, arrived_ms = path, changed_ms(path, self.started_ms)
+        identity = identity_of(self.observer, SessionLog(place, path, arrived_ms), settings.target, settings.test_id)
         if self._named is not None:
             return self._named.parent, self._named.name.removesuffix(".jsonl").removesuffix(".transcript"), identity
-        return log_folder(settings.out, provider.name), stem(started, target, test_id, settings.attempt), identity
+        return log_folder(settings.out, identity.provider), name_of(identity, settings.attempt), identity
 
 
-def _written(sink: TranscriptSink | TrajectorySink | RenderSink | DeadLetterSink | None) -> str | None:
+def _written(sink: TranscriptSink | TrajectorySink | RenderSink | OutputSink | None) -> str | None:
     """The path of a sink's file, if it was created; for a transcript through a pipe, the requested name."""
     if isinstance(sink, TranscriptStream):
         return sink.written

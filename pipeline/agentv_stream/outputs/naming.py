@@ -8,20 +8,19 @@ import os
 import re
 import secrets
 from datetime import UTC, datetime
-from hashlib import blake2b
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from agentv_stages.model.times import iso, nearest_date_ms
+from agentv_stages.sinks.output import LETTERS as LETTERS
+from agentv_stages.sinks.output import RAW_LOG as RAW_LOG
+from agentv_stages.sinks.output import SUMMARY_LOG as SUMMARY_LOG
+from agentv_stages.sinks.output import TRANSCRIPT as TRANSCRIPT
 
 DEFAULT_ROOT = Path(".agentv")
-TRANSCRIPT, LETTERS, RESULT, CASE = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json", ".case.jsonl"
+RESULT, CASE = ".result.json", ".case.jsonl"
 TRAJECTORY, TRACE = ".trajectory.json", ".trace.jsonl"
-RAW_LOG, SUMMARY_LOG = ".stream.jsonl", ".stream.log"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
-FINISHED_PATIENCE = 4096
-"""Records of a finished log after which its outputs no longer wait for the session's id and model: Copilot's stream
-has the id in its last record."""
 _APART = str.maketrans(":.", "--")
 
 
@@ -45,24 +44,6 @@ def stem_start(name: str) -> int | None:
     except ValueError:
         return None
     return int(when.timestamp()) * 1000 + when.microsecond // 1000
-
-
-def stand_in_id(log: str) -> str:
-    """The session id for a log that has none: its file's name, and a suffix to distinguish files of the same name.
-
-    `log` is a path, or a URL, which means the same wherever it is read.
-    """
-    place = log if "://" in log else str(Path(log).absolute())
-    name = PurePosixPath(place).stem
-    return f"unknown-{name}-{blake2b(place.encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
-
-
-def stand_in_start(path: str, else_ms: int = 0) -> int:
-    """The start (UTC ms) for a log without times: its file's modification time; `else_ms` if it no longer exists."""
-    try:
-        return Path(path).stat().st_mtime_ns // 1_000_000
-    except OSError:
-        return else_ms
 
 
 def log_folder(out: Path | None, provider: str) -> Path:

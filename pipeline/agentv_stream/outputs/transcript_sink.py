@@ -8,17 +8,17 @@ from anyio.to_thread import run_sync
 
 from agentv_stages.figures.result import Observer
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.message import Message
-from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
+from agentv_stages.sinks.output import Append, Operation, Patch
+from agentv_stages.sinks.outputs import Transcript
 from agentv_stream.errors import SinkError
-from agentv_stream.outputs.naming import FINISHED_PATIENCE, TRANSCRIPT, temporary_name
+from agentv_stream.outputs.naming import TRANSCRIPT, temporary_name
 from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.outputs.output_names import OutputNames
+from agentv_stream.outputs.session_name import FINISHED_PATIENCE, LIVE_PATIENCE, is_known
 from agentv_stream.outputs.transcript_file import is_of_session
 from agentv_stream.sources.files import is_file, is_folder, is_there
 
 GATHER_BYTES = 512 * 1024
-LIVE_PATIENCE = 64
 
 
 class TranscriptSink:
@@ -38,14 +38,14 @@ class TranscriptSink:
         observer: Observer,
         finished: bool,
         named: Path | None = None,
+        output: Transcript | None = None,
     ) -> None:
         self._named = named
         self._names = names
         self._observer = observer
         self._finished = finished
         self.patience = FINISHED_PATIENCE if finished else LIVE_PATIENCE  # in records
-        self._held: list[Message] = []
-        self._rows: TranscriptRows | None = None
+        self._output = output or Transcript()
         self._file: OutputFile | None = None
         self._kept = False
         self.known = False
@@ -65,25 +65,29 @@ class TranscriptSink:
         return self._file.place
 
     async def write(self, batch: Batch) -> None:
-        if batch.messages:
-            self._held += batch.messages
-        facts = self._observer.facts
-        if self._rows is None:
+        output = self._output
+        output.take(batch)
+        if not output.ready:
+            facts = self._observer.facts
             self.known = facts.named
-            if not self._held or not (self.known or facts.records >= self.patience):
+            if not output.held or not is_known(facts, self.patience):
                 return
-        if self._held:
-            await self._write()
+        if output.held:
+            await self._write(output)
 
-    async def _write(self) -> None:
-        if self._rows is None:
+    async def _write(self, output: Transcript) -> None:
+        if not output.ready:
             await self._open()
-        assert self._rows is not None and self._file is not None
-        data = self._rows.render(self._held)
-        self._held = []
-        if data:
-            await self._file.write(data)
-            self._names.sure = True
+        await self._apply(output.operations())
+
+    async def _apply(self, operations: list[Operation]) -> None:
+        assert self._file is not None
+        for operation in operations:
+            if isinstance(operation, Append):
+                await self._file.write(operation.data)
+                self._names.sure = True
+            elif isinstance(operation, Patch):
+                await self._file.patch(operation.offset, operation.data)
 
     async def _open(self) -> None:
         folder, name, identity = await run_sync(self._names.place)
@@ -113,7 +117,7 @@ class TranscriptSink:
             first = await run_sync(self._names.another, TRANSCRIPT) if taken else wanted
             file = OutputFile(first, another=another, gather=gather)
         self._file = file
-        self._rows = TranscriptRows(identity)
+        self._output.begin(identity, "")
 
     def _remove_earlier(self, named: Path) -> None:
         """Removes a file that was to be replaced: its rows are of another session. Raises: SinkError."""
@@ -129,19 +133,17 @@ class TranscriptSink:
 
         If this transcript could not be written, that of an earlier reading stays.
         """
-        if self._rows is None and not self._held:  # no message, no file
+        output = self._output
+        if not output.ready and not output.held:  # no message, no file
             if whole and self._named is not None:
                 await run_sync(self._remove_earlier, self._named)
             return
-        if self._rows is None:
+        if not output.ready:
             await self._open()
-        file, rows = self._file, self._rows
-        assert file is not None and rows is not None
+        file = self._file
+        assert file is not None
         try:
-            await self._write()
-            patched = patch(closing_members(self._observer))
-            if patched is not None and rows.rows:
-                await file.patch(*patched)
+            await self._apply(output.close(self._observer))
         finally:
             await file.close()
         if file.told is not None and file.size and not file.failed:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from agentv_stages.figures.result import Observer
-from agentv_stages.sinks.transcript import TranscriptRows, closing_members
+from agentv_stages.sinks.output import Operation, lines_of
+from agentv_stages.sinks.outputs import Transcript
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
@@ -17,36 +18,34 @@ class TranscriptStream(TranscriptSink):
     there are any.
     """
 
-    def __init__(self, target: str, names: OutputNames, observer: Observer) -> None:
-        super().__init__(names, observer, finished=False)
+    def __init__(self, target: str, names: OutputNames, observer: Observer, output: Transcript | None = None) -> None:
+        super().__init__(names, observer, finished=False, output=output or Transcript(at_end=True))
         self.output = PipeOutput(target)
         self.written: str | None = None
         self._target = target
         self._broken = False
 
-    async def _write(self) -> None:
-        ready, self._held = self._held[:-1], self._held[-1:]
-        data = self._rendered().render(ready)
-        if data:
-            await self._send(data)
+    async def _write(self, output: Transcript) -> None:
+        self._begin()
+        await self._send(output.operations())
 
     async def close(self, whole: bool) -> None:
         try:
-            if self._held and not self._broken:
-                rows = self._rendered()
-                *before, last = self._held
-                self._held = []
-                await self._send(rows.render(before) + rows.row(last, closing_members(self._observer)))
+            if self._output.held and not self._broken:
+                self._begin()
+                await self._send(self._output.close(self._observer))
         finally:
             self.output.close()
 
-    def _rendered(self) -> TranscriptRows:
-        if self._rows is None:
+    def _begin(self) -> None:
+        if not self._output.ready:
             _, _, identity = self._names.propose()
-            self._rows = TranscriptRows(identity, gap=False)
-        return self._rows
+            self._output.begin(identity, "")
 
-    async def _send(self, data: bytes) -> None:
+    async def _send(self, operations: list[Operation]) -> None:
+        data = lines_of(operations)
+        if not data:
+            return
         try:
             await self.output.write(data)
         except SinkError:
@@ -61,8 +60,10 @@ def transcript_file(target: str | None) -> Path | None:
     return None if target is None or cannot_seek(target) else Path(target)
 
 
-def make_transcript(target: str | None, names: OutputNames, observer: Observer, finished: bool) -> TranscriptSink:
+def make_transcript(
+    target: str | None, names: OutputNames, observer: Observer, finished: bool, output: Transcript
+) -> TranscriptSink:
     """The transcript's sink: to a file of the usual name, to the file `target`, or through the pipe `target`."""
     if target is not None and cannot_seek(target):
-        return TranscriptStream(target, names, observer)
-    return TranscriptSink(names, observer, finished, transcript_file(target))
+        return TranscriptStream(target, names, observer, output)
+    return TranscriptSink(names, observer, finished, transcript_file(target), output)

@@ -8,7 +8,7 @@ from agentv_stages.session.chain import SessionChain
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
-from agentv_stream.outputs.naming import stand_in_start
+from agentv_stream.outputs.session_name import changed_ms
 from agentv_stream.watch.model import Look, SessionView
 
 MOST_SHOWN = 100
@@ -96,4 +96,4 @@ class Feed:
 
 def _now_ms(session: Followed) -> int:
     """For a log without times: the file's time, not that of reading it."""
-    return stand_in_start(session.main, time.time_ns() // 1_000_000)
+    return changed_ms(session.main, time.time_ns() // 1_000_000)

@@ -133,7 +133,7 @@ class SessionChain:
         state = saved.state_of(self.pair.snapshot(), messages, self.observer)
         state.decoders = self.decode.snapshot().decoders
         state.cases, state.specs = [case.snapshot() for case in self.cases], self.specs
-        state.records, state.stages = saved.saved_stages([*self.records]), saved.saved_stages(self.own)
+        state.records, state.stages = saved.saved_stages(self.records), saved.saved_stages(self.own)
         return saved.encode(state)
 
     def restore(self, data: bytes) -> None:
@@ -149,7 +149,7 @@ class SessionChain:
         saved.restore_observer(self.observer, state)
         for case, kept in zip(self.cases, state.cases, strict=True):
             case.restore(kept)
-        saved.restore_stages([*self.records], state.records)
+        saved.restore_stages(self.records, state.records)
         saved.restore_stages(self.own, state.stages)
         self.decode.restore({"decoders": state.decoders})
 

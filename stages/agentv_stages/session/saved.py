@@ -3,7 +3,7 @@
 In: the snapshots of the stages. Out: one JSON object, and back.
 """
 
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,7 +18,7 @@ from agentv_stages.figures.totals import TotalsState
 from agentv_stages.model.event import ToolResult, call_key
 from agentv_stages.model.message import Message, PairedCall
 from agentv_stages.model.payload import NULL
-from agentv_stages.model.stage import Stage, Stateful
+from agentv_stages.model.stage import Stateful
 from agentv_stages.trajectory import CaseState
 
 encode = msgspec.json.Encoder().encode
@@ -44,6 +44,24 @@ class SavedResult(Struct):
         """The result that was saved."""
         output = bytes(self.output)
         return self.result if output == b"null" else replace(self.result, output_json=Raw(output[1:-1]))
+
+
+class SavedMessages(Struct):
+    """Messages as saved, their results apart."""
+
+    messages: list[Message] = []
+    results: list[SavedResult] = []
+
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> "SavedMessages":
+        """The saved form of messages."""
+        results: list[SavedResult] = []
+        return cls([_without_results(message, results) for message in messages], results)
+
+    def back(self) -> list[Message]:
+        """The messages that were saved."""
+        _give_back(self.messages, self.results)
+        return self.messages
 
 
 class ChainState(Struct):
@@ -98,9 +116,7 @@ def state_of(pair: PairState, messages: ConsolidateState, observer: Observer) ->
 def joined_again(state: ChainState) -> ChainState:
     """A state that was read back, with the results where they were."""
     state.pair.early = {call_key(kept.result): kept.back() for kept in state.early}
-    messages = {m.index: m for m in (*state.messages.current.values(), *state.messages.waiting.values())}
-    for kept in state.results:
-        messages[kept.index].calls[kept.place].result = kept.back()
+    _give_back((*state.messages.current.values(), *state.messages.waiting.values()), state.results)
     end = state.facts.end
     if end is not None and bytes(state.end_result) != b"null":
         state.facts.end = replace(end, result_json=state.end_result)
@@ -115,18 +131,24 @@ def restore_observer(observer: Observer, state: ChainState) -> None:
     observer.counters = state.counters
 
 
-def saved_stages(stages: list[Stage[Any, Any]]) -> list[Raw]:
-    """The states of the caller's stages."""
+def saved_stages(stages: Sequence[object]) -> list[Raw]:
+    """The states of stages, or of outputs: null for one without state."""
     return [Raw(encode(stage.snapshot())) if isinstance(stage, Stateful) else NULL for stage in stages]
 
 
-def restore_stages(stages: list[Stage[Any, Any]], states: list[Raw]) -> None:
+def restore_stages(stages: Sequence[object], states: Sequence[Raw]) -> None:
     """Raises: KeyError if the stages are not those that were saved."""
     if len(stages) != len(states):
         raise KeyError("the session was saved with other stages")
     for stage, state in zip(stages, states, strict=True):
         if isinstance(stage, Stateful):
             stage.restore(msgspec.json.decode(state, type=type(stage.snapshot())))
+
+
+def _give_back(messages: Iterable[Message], results: list[SavedResult]) -> None:
+    by_index = {message.index: message for message in messages}
+    for kept in results:
+        by_index[kept.index].calls[kept.place].result = kept.back()
 
 
 def _without_results(message: Message, results: list[SavedResult]) -> Message:

@@ -1,0 +1,91 @@
+"""Who a session is and how its outputs are named: decided here, for every driver.
+
+In: what the log has said so far, and where the log is. Out: the identity that every row of the outputs has, and the
+common beginning of their names.
+"""
+
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from agentv_stages.figures.facts import Facts
+from agentv_stages.figures.result import Observer
+from agentv_stages.sinks.transcript import Identity
+from agentv_stream.outputs.naming import safe_part, stem
+
+FINISHED_PATIENCE = 4096
+"""Records of a finished log after which its outputs no longer wait for the session's id and model: Copilot's stream
+has the id in its last record."""
+LIVE_PATIENCE = 64
+"""The same for a live stream."""
+
+
+class Log(NamedTuple):
+    """Where a session is read from: `place` is a path or a URL, None for a pipe; `path` is how the rows name it.
+
+    `arrived_ms` (UTC) is when its first record came, or when the log was last changed.
+    """
+
+    place: str | None
+    path: str | None
+    arrived_ms: int
+
+
+def identity_of(
+    observer: Observer,
+    log: Log,
+    target: str | None = None,
+    test_id: str | None = None,
+    start: Callable[[str, str], int] | None = None,
+) -> Identity:
+    """The session as far as it is known. `target` and `test_id` are those requested; else its provider, and its id.
+
+    For a log without times `start(target, test_id)` says when the session began (UTC ms), else `log.arrived_ms` does.
+    """
+    facts = observer.facts
+    target = target or observer.provider.name
+    session_id = facts.session_id or (f"unknown-{log.arrived_ms}" if log.place is None else stand_in_id(log.place))
+    test_id = test_id or session_id
+    started = facts.started_ms
+    if started is None:
+        started = log.arrived_ms if start is None else start(target, test_id)
+    return Identity.of(
+        observer, test_id=test_id, target=target, session_id=session_id, path=log.path, started_ms=started
+    )
+
+
+def name_of(identity: Identity, attempt: int | None = None, key: str | None = None) -> str:
+    """The beginning of the names of a session's outputs. A `key` makes it unique: two logs of one session, or of one
+    moment, never overwrite each other."""
+    assert identity.started_ms is not None
+    name = stem(identity.started_ms, identity.target, identity.test_id, attempt)
+    return name if key is None else f"{name}_{safe_part(key)}"
+
+
+def key_in(name: str) -> str:
+    """The key in a name that has one."""
+    return name.rpartition("_")[2]
+
+
+def is_known(facts: Facts, patience: int = FINISHED_PATIENCE) -> bool:
+    """Whether the log has identified the session, or more than `patience` records were read without that."""
+    return facts.named or facts.records >= patience
+
+
+def stand_in_id(log: str) -> str:
+    """The session id for a log that has none: its file's name, and a suffix to distinguish files of the same name.
+
+    `log` is a path, or a URL, which means the same wherever it is read.
+    """
+    place = log if "://" in log else str(Path(log).absolute())
+    name = PurePosixPath(place).stem
+    return f"unknown-{name}-{blake2b(place.encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
+
+
+def changed_ms(path: str, else_ms: int = 0) -> int:
+    """The start (UTC ms) for a log without times: its file's modification time; `else_ms` if it no longer exists."""
+    try:
+        return Path(path).stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return else_ms
