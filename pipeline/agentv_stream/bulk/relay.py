@@ -14,6 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from agentv_stages.session.parts import RECORDS
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.leaving import undisturbed
 from agentv_stream.bulk.relay_runner import Legs, run
@@ -38,6 +39,8 @@ def fits(work: Work, unit: Unit) -> bool:
         return False
     if work.dataset is not None or work.trajectories is not None:
         return False  # rows and steps are held in files that processes do not share
+    if work.records or RECORDS:
+        return False  # they may remember what came before
     return unit.size >= LEAST_BYTES
 
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from os import PathLike
@@ -14,12 +14,14 @@ from msgspec.structs import replace
 from agentv_stages.figures.merge import DIMENSIONS, By
 from agentv_stages.figures.result import Result
 from agentv_stages.model.payload import told_path
+from agentv_stages.session.parts import MakeStage
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
 from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Sources, Trouble, find_units, listed
 from agentv_stream.bulk.import_run import ImportRun
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
+from agentv_stream.bulk.own_stages import names_of
 from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
 from agentv_stream.bulk.state import State
 from agentv_stream.bulk.unit import Unit, Work, told
@@ -43,6 +45,8 @@ def import_sessions(
     subagents: bool = True,
     prices: bool = False,
     text_chars: int = 2000,
+    records: Iterable[MakeStage] = (),
+    stages: Iterable[MakeStage] = (),
     roots: Sequence[str] = (),
     dry_run: bool = False,
     on_found: Callable[[int, int], None] | None = None,
@@ -61,12 +65,14 @@ def import_sessions(
     earlier runs put into the outputs. `on_found` is called with the number of sessions and bytes to be read,
     `on_report` for each task done, both in this thread. `roots` are places to look up sessions that `sources` name by
     their ids, as `PROVIDER=PATH`. With `dry_run` nothing is read or written; `waiting` of the outcome is what would be
-    read.
+    read. `records` and `stages` are your own: classes or functions of a module, called for each session, that make a
+    stage over the records of a log, or over its events and messages (docs/api.md).
 
     Raises: UsageError, SourceError (none of the sources exists), SinkError.
     """
     begun = time.monotonic()
     named_provider(provider)
+    own_records, own_stages = names_of("records", records), names_of("stages", stages)
     outputs = (("transcripts", transcripts), ("trajectories", trajectories), ("jsonl", jsonl), ("parquet", parquet))
     places = {name: absolute(os.fspath(place)) for name, place in outputs if place is not None}
     if not places:
@@ -95,6 +101,8 @@ def import_sessions(
             subagents=subagents,
             prices=prices,
             text_chars=text_chars,
+            records=own_records,
+            stages=own_stages,
         )
         assert work.state is not None
         state = State(work.state)
@@ -133,6 +141,8 @@ def summarize_many(
     watch: tuple[str, ...] = (),
     subagents: bool = True,
     prices: bool = False,
+    records: Iterable[MakeStage] = (),
+    stages: Iterable[MakeStage] = (),
     errors: Literal["raise", "skip"] = "raise",
 ) -> Generator[Result]:
     """The results of many finished sessions, in the order of the paths, each as soon as all before it are done; nothing
@@ -140,7 +150,8 @@ def summarize_many(
 
     `paths` are files or URLs of files. `executor` (or `engine`) may be any `concurrent.futures.Executor`, which is not
     closed; else `engine` is `process`, `thread`, `serial` or `dask://HOST:PORT`, with that many `workers`. The workers
-    start with the first result; closing the generator (`contextlib.closing`) ends them.
+    start with the first result; closing the generator (`contextlib.closing`) ends them. `records` and `stages` are as
+    for `import_sessions`.
 
     Raises: UsageError at once, but for `engine` and `workers` with the first result; as `summarize` when the file that
     cannot be read is reached, with `errors="skip"` it is left out.
@@ -148,7 +159,10 @@ def summarize_many(
     if errors not in ("raise", "skip"):
         raise UsageError(f"errors={errors!r}: expected raise or skip")
     named_provider(provider)
-    work = Work(provider=provider, watch=watch, subagents=subagents, prices=prices)
+    work = Work(
+        provider=provider, watch=watch, subagents=subagents, prices=prices,
+        records=names_of("records", records), stages=names_of("stages", stages),
+    )  # fmt: skip
     return _results(listed(paths), executor or engine, workers, work, errors == "skip")
 
 
@@ -183,6 +197,8 @@ def summarize_groups(
     subagents: bool = True,
     prices: bool = False,
     sequences: bool = False,
+    records: Iterable[MakeStage] = (),
+    stages: Iterable[MakeStage] = (),
     cache: bool = False,
     roots: Sequence[str] = (),
     on_found: Callable[[int, int], None] | None = None,
@@ -193,7 +209,7 @@ def summarize_groups(
     `by`: a single group `all`, or one per provider, project (working folder), model (the last one) or day (UTC, of the
     first event); with `tool` the figures' `tools` distinguish them. `sequences` keeps each session's tools in order.
     `cache` keeps the figures of each session between runs, and reads only what is new or changed (`cached` counts the
-    others); with `sequences` everything is read.
+    others); with `sequences`, `records` or `stages` everything is read.
     The other arguments are as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any
     order; msgspec writes and reads them as JSON.
 
@@ -206,8 +222,11 @@ def summarize_groups(
     trouble: Trouble = []
     units = find_units(listed(sources), provider, roots, trouble)
     kept = None
-    work = Work(results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices)
-    if cache and not sequences:
+    work = Work(
+        results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices,
+        records=names_of("records", records), stages=names_of("stages", stages),
+    )  # fmt: skip
+    if cache and not (sequences or work.records or work.stages):
         from agentv_stream.bulk.kept_figures import KeptFigures, cache_file
 
         work = replace(work, apart=True)

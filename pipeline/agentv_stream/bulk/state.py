@@ -73,6 +73,7 @@ def recipe(work: Work) -> str:
         work.subagents,
         work.prices,
         work.text_chars,
+        *((work.records, work.stages) if work.records or work.stages else ()),
     )
     return hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
 

@@ -56,7 +56,7 @@ class Work(Struct, frozen=True):
 
     `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a summary by
     that group: one of all sessions, or with `apart` one of each. `text_chars` is how much of a text the data set keeps.
-    `run` identifies one run of the program.
+    `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
     """
 
     run: str = ""
@@ -74,6 +74,8 @@ class Work(Struct, frozen=True):
     subagents: bool = True
     prices: bool = False
     text_chars: int = 2000
+    records: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
 
 
 class Task(Struct, frozen=True):

@@ -24,6 +24,7 @@ from agentv_stages.sinks.transcript import Identity
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import ListedFolder
+from agentv_stream.bulk.own_stages import stages_of
 from agentv_stream.bulk.session_outputs import SessionOutputs
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.trajectories import TrajectoryFile
@@ -149,6 +150,7 @@ class Session:
             reader = SessionReader(
                 pieces, unit.place, work.provider, work.watch,
                 folder=worker.folder, read=self._readable, messages=self.takes_messages,
+                parts=stages_of(work.records, work.stages),
             )  # fmt: skip
         except (NotALog, EmptyInput):
             if self._damage:  # too little precedes the damage to detect what it is

@@ -21,6 +21,7 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.message import Message
 from agentv_stages.session.chain import SessionChain
+from agentv_stages.session.parts import MakeStage, Parts
 from agentv_stream.discovery.places import expanded, find_roots, is_database
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.following.cursors import CursorStore
@@ -181,6 +182,8 @@ async def follow(
     name: str = "follow",
     once: bool = False,
     until_idle: float | None = None,
+    records: Iterable[MakeStage] = (),
+    stages: Iterable[MakeStage] = (),
     say: Say | None = None,
 ) -> AsyncGenerator[FollowStream]:
     """Follows logs while they grow: `async with follow("logs/") as all: async for session, event in all.events()`.
@@ -193,6 +196,9 @@ async def follow(
     loop's, so it must not wait: `blocked, nothing is committed` with `path` and `error` for a session that cannot be
     read now (it is retried), `caught up`, and so on.
 
+    `records` and `stages` are your own: classes or functions that make a stage over the records of a log, or over its
+    events and messages, called for each session (docs/api.md). One with state has to have `snapshot` and `restore`.
+
     Nothing is written but cursors; signals are left to the caller. Leaving the block stops following.
 
     Raises: SourceError for a path that does not exist, UsageError, CursorError, all at once; CursorError also when the
@@ -200,6 +206,7 @@ async def follow(
     """
     say = say or _silent
     plan = _plan(paths, provider, begin)
+    plan.parts = Parts(tuple(records), tuple(stages))
     # In a thread: another process may hold the database for seconds.
     store = await anyio.to_thread.run_sync(CursorStore, Path(state), name) if state is not None else None
     follower = Follower(plan, store, say)

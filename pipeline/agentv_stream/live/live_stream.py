@@ -18,6 +18,7 @@ from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.message import Message
 from agentv_stages.model.stage import Stage
 from agentv_stages.session.chain import Watcher
+from agentv_stages.session.parts import MakeStage, Parts
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.live.exception_groups import alone
@@ -182,6 +183,7 @@ async def open_stream(
     provider: str | None = None,
     out: str | Path | None = None,
     transcript: bool = False,
+    records: Iterable[MakeStage] = (),
     stages: Iterable[Stage[Batch, Batch]] = (),
     sinks: Iterable[Sink] = (),
     watchers: Iterable[Watcher] = (),
@@ -191,8 +193,9 @@ async def open_stream(
 
     `source`: a path, `-` for standard input, a file descriptor, bytes, or an async iterable of bytes. With `transcript`
     (or a place for it: `out`, or `out` or `transcript` of the settings) the transcript is written, too. `stages` are
-    your own stages over `Batch`, run after ours; `watchers` see every batch (`observe`) before `sinks` get it. Leaving
-    the block early ends the iteration; the source is still read to its end, except after an exception or a
+    your own stages over `Batch`, run after ours; `records` are classes or functions that make stages over the records
+    of the log, run before its dialect is detected; `watchers` see every batch (`observe`) before `sinks` get it.
+    Leaving the block early ends the iteration; the source is still read to its end, except after an exception or a
     cancellation.
 
     Raises: SourceError for a source that does not exist, UsageError and TypeError for wrong arguments (a `transcript`
@@ -218,6 +221,7 @@ async def open_stream(
             own_watchers,
             transcript=transcript or wanted.out is not None or wanted.transcript is not None,
             stages=own_stages,
+            parts=Parts(records=tuple(records)),
         )
         stream = LiveStream(session, handover)
 

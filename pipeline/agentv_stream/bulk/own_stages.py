@@ -1,0 +1,41 @@
+"""A caller's stages in workers: they go there by name, and are imported there."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from agentv_stages.session.parts import MakeStage, Parts
+from agentv_stream.errors import UsageError
+
+
+def names_of(what: str, parts: Iterable[MakeStage]) -> tuple[str, ...]:
+    """The names, `module:name`, of classes or functions that make stages.
+
+    Raises: UsageError for one that a worker could not import; `what` is the argument's name.
+    """
+    names: list[str] = []
+    for part in parts:
+        name = f"{getattr(part, '__module__', '')}:{getattr(part, '__qualname__', '')}"
+        try:
+            found = _imported(name)
+        except (ImportError, AttributeError, ValueError):
+            found = None
+        if found is not part:
+            raise UsageError(f"{what}: {part!r} cannot be imported by a worker; give a class or function of a module")
+        names.append(name)
+    return tuple(names)
+
+
+@lru_cache(8)
+def stages_of(records: tuple[str, ...], stages: tuple[str, ...]) -> Parts:
+    """The stages with these names."""
+    return Parts(tuple(map(_imported, records)), tuple(map(_imported, stages)))
+
+
+def _imported(name: str) -> Any:
+    module, _, names = name.partition(":")
+    found: Any = import_module(module)
+    for part in names.split("."):
+        found = getattr(found, part)
+    return found
