@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stream.following.growing import GrowingFile, OpenFiles
-from agentv_stream.following.repeats import LONG, Counts, Repeated, Seen, record_hash
+from agentv_stream.following.inputs import LONG, Counts, Repeated, Seen, record_hash
 
 A, B, C = (letter * LONG for letter in (b"a", b"b", b"c"))
 SHORT = b'{"type":"turn.started"}'

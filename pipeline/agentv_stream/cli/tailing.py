@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
@@ -84,9 +85,9 @@ def run_tail(options: TailOptions) -> int:
             once=options.once,
             until_idle=options.until_idle,
             metrics=address(options.metrics) if options.metrics else None,
-            keep=keep_rule(options.keep) if options.keep else None,
             output=StandardOutput() if options.events else None,
         )
+        keep = keep_rule(options.keep) if options.keep else None
         tell = make_say(options.log_json, options.quiet)
         if plan.files:
             folders.hold((settings.out or DEFAULT_ROOT).absolute())
@@ -94,6 +95,11 @@ def run_tail(options: TailOptions) -> int:
         if not options.no_cursors:
             store = CursorStore(options.state or state_folder(), consumer(options, settings))
         follower = Follower(plan, store, tell, running.output)
+        running.keep = partial(keep, follower) if keep is not None else None
+        if running.metrics is not None:
+            from agentv_stream.following.metrics_server import serve
+
+            running.serve = partial(serve, follower, running, tell)
         tune_memory()
         anyio.run(tail, follower, running, tell)
         if running.broken_pipe:

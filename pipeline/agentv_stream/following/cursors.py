@@ -19,12 +19,11 @@ from agentv_stages.model.payload import told_path
 from agentv_stages.model.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
 from agentv_stream.following.claims import Claims
-from agentv_stream.following.cursor_database import CursorDatabase, CursorError, read_text, written_text
+from agentv_stream.following.cursor_database import HASH_BYTES, CursorDatabase, CursorError, read_text, written_text
 from agentv_stream.following.follow_outputs import OutputState
 from agentv_stream.following.growing import Mark
 from agentv_stream.following.merged import MergedState
 
-HASH_BYTES = 8
 _RANGE = 1_000_000_000  # number of ids of one consumer
 _SESSION = "id,main,provider,dialect,native,settled,committed_ms,active_ms,outputs"
 

@@ -12,7 +12,7 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.message import Message
 from agentv_stages.sinks.event_lines import content_of
-from agentv_stream.following.cursors import HASH_BYTES
+from agentv_stream.following.cursor_database import HASH_BYTES
 
 _encode = msgspec.json.Encoder().encode
 

@@ -80,10 +80,11 @@ class Finding:
             number = self._new(one)
             if number:
                 self._advance(number)
-                self._newcomers.known.add_session(number)
                 session = self._hot.get(number)
-                if session is not None and session.provider is None:
-                    self._undecided[number] = one
+                if session is not None:
+                    self._newcomers.known.add(part.path for part in session.inputs)
+                    if session.provider is None:
+                        self._undecided[number] = one
             if n % 32 == 31:
                 self._rest()
         if any(one.path not in self._entries and not one.main for one in found.values()):

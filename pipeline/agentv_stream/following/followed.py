@@ -22,9 +22,8 @@ from agentv_stages.trajectory import Case
 from agentv_stream.following.delivered import Delivered
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
-from agentv_stream.following.inputs import Input, told_context
+from agentv_stream.following.inputs import Input, Repeated, Seen, told_context
 from agentv_stream.following.merged import MergedEvents
-from agentv_stream.following.repeats import Repeated, Seen
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
 from agentv_stream.sources.files import CHUNK_BYTES
 from agentv_stream.sources.folder import LocalFolder, companions_of, context_of

@@ -1,12 +1,128 @@
-"""The files of a followed session: how far each was read, and what of it was delivered before."""
+"""The files of a followed session: how far each was read, and which of its records the session has taken before.
 
+A file that was truncated, rewritten or rotated continues as a further generation. Records in it that any of the
+session's files contained are skipped, each as often as it was taken.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
+from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import told_path
 from agentv_stages.model.provider import DecodeContext
+from agentv_stream.following.cursor_database import HASH_BYTES
 from agentv_stream.following.growing import GrowingFile
-from agentv_stream.following.repeats import Repeated
+
+LONG = 100  # bytes; a shorter record may be equal by chance
+Counts = dict[bytes, int]
+
+
+def record_hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=HASH_BYTES).digest()
+
+
+@dataclass
+class Repeated:
+    """Of one file: `known` are the records that it may still repeat (None: none), `skipped` how many it has repeated.
+
+    `repeating`: whether the last record was one; it is kept in the cursor, so that a restart does not interrupt a run
+    of them.
+    """
+
+    known: Counts | None = None
+    skipped: int = 0
+    repeating: bool = True
+
+    def begin(self, counts: Counts) -> None:
+        """The file is read from its beginning, and may repeat these records."""
+        self.known, self.repeating = counts, True
+
+    def also(self, own: bytes) -> None:
+        """Adds a record that another file contained."""
+        if self.known is not None:
+            self.known[own] = self.known.get(own, 0) + 1
+
+
+class Seen:
+    """The hashes of all records that a session took. `stored` returns those in the cursors."""
+
+    def __init__(self, stored: Callable[[], Counts]) -> None:
+        self._stored = stored
+        self.new: list[bytes] = []  # since the last commit
+        self.anew = False  # those in the cursors no longer count
+        self.repeated = 0
+
+    def counts(self) -> Counts:
+        """How often each record was taken."""
+        counts = {} if self.anew else self._stored()
+        for own in self.new:
+            counts[own] = counts.get(own, 0) + 1
+        return counts
+
+    def drop(self) -> None:
+        """Forgets all, because everything is read again."""
+        self.new, self.anew = [], True
+
+    def keep_new(self, batch: Batch, repeated: Repeated, others: list[Repeated]) -> None:
+        """Removes from the batch what the file repeats; the rest may be repeated later by `others` of the session."""
+        kept = list[Record]()
+        for record in batch.records:
+            own = record_hash(record.data)
+            if self._is_repeated(own, len(record.data), repeated):
+                continue
+            self.new.append(own)
+            for other in others:
+                other.also(own)
+            skipped = repeated.skipped
+            kept.append(record if not skipped else Record(record.data, record.offset, record.row - skipped))
+        batch.records = kept
+
+    def _is_repeated(self, own: bytes, length: int, repeated: Repeated) -> bool:
+        known = repeated.known
+        if known is None:
+            return False
+        # A short record may be equal by chance ("turn.started"): it counts as repeated only among others.
+        repeated.repeating = known.get(own, 0) > 0 and (repeated.repeating or length >= LONG)
+        if repeated.repeating:
+            known[own] -= 1
+            repeated.skipped += 1
+            self.repeated += 1
+        return repeated.repeating
+
+    def row_taken(self, repeated: Repeated, look: bool) -> Callable[[str], bool]:
+        """A function that says whether a store's row, by its id, was taken; with `look` False it also marks it as
+        taken."""
+        if repeated.known is None:
+            repeated.known = self.counts()
+        known = repeated.known
+
+        def taken(row: str) -> bool:
+            own = record_hash(row.encode())
+            if own in known:
+                return True
+            if not look:
+                known[own] = 1
+                self.new.append(own)
+            return False
+
+        return taken
+
+    def gone_on(self, repeated: Repeated, again: GrowingFile, end: int) -> None:
+        """After a restart: a file may still repeat all records seen, except those read in it up to `end`."""
+        counts = self._stored()
+        try:
+            again.look()  # detects a compressed file
+            while again.position < end and (data := again.read()):
+                for batch in again.feed(data[: end - again.position], None):
+                    for record in batch.records:
+                        own = record_hash(record.data)
+                        if counts.get(own, 0) > 0:
+                            counts[own] -= 1
+        except OSError:
+            pass  # it is gone; a file now at its path will be recognised by its content
+        repeated.known = counts
 
 
 @dataclass

@@ -1,8 +1,10 @@
 """The logs that are followed, indexed by what a new file can be recognised by: inode, name, size, first bytes."""
 
+from collections.abc import Iterable
+
 from agentv_stream.discovery.header import first_bytes
 from agentv_stream.discovery.places import logical_name
-from agentv_stream.following.register import Register
+from agentv_stream.following.follow_plan import Entry
 from agentv_stream.sources.files import content_size
 
 HEAD = 256
@@ -15,10 +17,10 @@ def plain_name(path: str) -> str:
 
 
 class KnownLogs:
-    """An index of the register's inputs, rebuilt before new files are examined."""
+    """An index of the files that are followed (`entries`, by path), rebuilt before new files are examined."""
 
-    def __init__(self, register: Register) -> None:
-        self._register = register
+    def __init__(self, entries: dict[str, Entry]) -> None:
+        self._entries = entries
         self.by_inode: dict[tuple[int, int], str] = {}
         self._named: dict[str, list[str]] = {}
         self._sized: dict[int, list[str]] = {}
@@ -28,25 +30,24 @@ class KnownLogs:
 
     def index(self) -> None:
         """Indexes all that is followed now."""
-        entries = self._register.entries
+        entries = self._entries
         self.by_inode, self._named, self._sized, self._begun = {}, {}, {}, {}
         self._heads = {path: head for path, head in self._heads.items() if path in entries}
         self._contents = {key: size for key, size in self._contents.items() if key[0] in entries}
         for path in entries:
             self._add(path)
 
-    def add_session(self, number: int) -> None:
+    def add(self, paths: Iterable[str]) -> None:
         """Adds the files of a session that is followed from now on."""
-        session = self._register.hot.get(number)
-        for one in session.inputs if session is not None else ():
-            self._add(one.path)
+        for path in paths:
+            self._add(path)
 
     def add_name(self, path: str) -> None:
         """Adds another name of a log that is followed."""
         self._named.setdefault(plain_name(path), []).append(path)
 
     def _add(self, path: str) -> None:
-        entry = self._register.entries.get(path)
+        entry = self._entries.get(path)
         if entry is None or not entry.number or entry.kind != "input":
             return
         if entry.signature is not None:

@@ -32,7 +32,7 @@ class Rotation:
         self._commit = commit  # called with a session that ends here
         self.moved: set[int] = set()  # renamed sessions: the next look finds what is at their old paths
         self._by_inode: dict[tuple[int, int], str] = {}
-        self.known = KnownLogs(register)
+        self.known = KnownLogs(register.entries)
 
     def scanned(self, found: dict[str, Found]) -> None:
         """Takes a new listing of all files."""

@@ -1,20 +1,47 @@
-"""What a running tail is asked for, and how it does."""
+"""What a running tail is asked for, how it does, and what it needs of a follower."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-from agentv_stream.following.follow import Follower
+from agentv_stream.following.follow_plan import Entry, Plan
 from agentv_stream.following.told import StandardOutput
+
+
+class Rounds(Protocol):
+    """Work in rounds, as `Follower` does it; documented there."""
+
+    plan: Plan
+    entries: dict[str, Entry]
+    warm: dict[str, float]
+    last_growth: float
+
+    @property
+    def backlog(self) -> bool: ...
+
+    def begin(self) -> None: ...
+
+    def round(self, scan: bool = True) -> bool: ...
+
+    def look_around(self, seconds: float) -> bool: ...
+
+    def finish(self, all_read: bool) -> None: ...
+
+    def caught_up(self) -> None: ...
 
 
 @dataclass
 class Running:
-    """The options and the state of a running tail, for metrics and health."""
+    """The options and the state of a running tail, for metrics and health.
+
+    `keep` limits the disk space of outputs. `serve` is a task that serves the metrics.
+    """
 
     once: bool = False
     until_idle: float | None = None
     metrics: tuple[str, int] | None = None
-    keep: Callable[[Follower], None] | None = None
+    keep: Callable[[], None] | None = None
+    serve: Callable[..., Coroutine[Any, Any, None]] | None = None
     output: StandardOutput | None = None  # where events are written
     watching: str = "polling"  # or "watchfiles", or "degraded: …"
     last_round: float = 0.0

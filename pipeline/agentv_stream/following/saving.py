@@ -9,8 +9,7 @@ from agentv_stages.providers import get_provider
 from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing import GrowingFile
-from agentv_stream.following.inputs import Input
-from agentv_stream.following.repeats import Repeated
+from agentv_stream.following.inputs import Input, Repeated
 from agentv_stream.following.stored import is_stored
 from agentv_stream.sources.folder import context_of
 

@@ -13,9 +13,8 @@ import anyio
 import anyio.to_thread
 
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Say
-from agentv_stream.following.running import Running
+from agentv_stream.following.running import Rounds, Running
 from agentv_stream.live.exception_groups import leaves
 
 POLL_SECONDS = 0.2  # between checks of files that grew recently
@@ -26,7 +25,7 @@ SLICE_SECONDS = 0.02  # of a scan, between checks of files that grew recently
 LAST_SECONDS = 5.0  # for the reader of standard output, once we are to stop
 
 
-async def tail(follower: Follower, running: Running, say: Say) -> None:
+async def tail(follower: Rounds, running: Running, say: Say) -> None:
     """Follows until stopped, idle, or with `once` caught up.
 
     Raises: CursorError, UsageError before reading anything.
@@ -40,16 +39,14 @@ async def tail(follower: Follower, running: Running, say: Say) -> None:
         raise
 
 
-async def _tail(follower: Follower, running: Running, say: Say) -> None:
+async def _tail(follower: Rounds, running: Running, say: Say) -> None:
     running.last_round = time.monotonic()
     await anyio.to_thread.run_sync(follower.begin)
     stop, wake, over = anyio.Event(), Wake(), anyio.Event()
     async with anyio.create_task_group() as tasks:
         await tasks.start(_signals, running, stop, wake, say)
-        if running.metrics is not None:
-            from agentv_stream.following.metrics_server import serve
-
-            await tasks.start(serve, follower, running, say)
+        if running.serve is not None:
+            await tasks.start(running.serve)
         if not running.once:
             tasks.start_soon(watch, follower, running, wake, say, over)
         try:
@@ -84,7 +81,7 @@ class Wake:
         return woken
 
 
-async def rounds(follower: Follower, running: Running, stop: anyio.Event, wake: Wake) -> None:
+async def rounds(follower: Rounds, running: Running, stop: anyio.Event, wake: Wake) -> None:
     """Runs the follower's rounds in a thread, one after the other, until `stop`, idle, or with `once` caught up.
 
     Files that grew recently are checked in every round. All files are listed in slices, one before each round, and
@@ -111,7 +108,7 @@ async def rounds(follower: Follower, running: Running, stop: anyio.Event, wake: 
             next_scan = begun + max(SCAN_SECONDS, 0 if read else running.scan_seconds * SCAN_SHARE)
             if running.keep is not None and (running.once or begun >= next_keep):
                 looked = time.monotonic()
-                await anyio.to_thread.run_sync(running.keep, follower)
+                await anyio.to_thread.run_sync(running.keep)
                 next_keep = looked + max(KEEP_SECONDS, (time.monotonic() - looked) * SCAN_SHARE)
         listed = listed or scan
         if follower.backlog:
@@ -135,14 +132,14 @@ async def rounds(follower: Follower, running: Running, stop: anyio.Event, wake: 
                 next_scan = min(next_scan, running.last_round + 0.05 + 10 * running.scan_seconds)
 
 
-async def finish(follower: Follower, running: Running, stop: anyio.Event) -> None:
+async def finish(follower: Rounds, running: Running, stop: anyio.Event) -> None:
     """Puts everything to rest after the last round. Raises: as `rounds`."""
     await anyio.to_thread.run_sync(follower.finish, running.once)
     if running.once and not stop.is_set():  # not sooner: sessions that are one document are known only now
         follower.caught_up()
 
 
-def _slice(follower: Follower) -> tuple[bool, float]:
+def _slice(follower: Rounds) -> tuple[bool, float]:
     """Runs a slice of a scan; returns whether it was the last one, and the seconds that it took."""
     begun = time.monotonic()
     done = follower.look_around(SLICE_SECONDS)
@@ -166,7 +163,7 @@ async def _signals(
             wake.set()
 
 
-async def watch(follower: Follower, running: Running, wake: Wake, say: Say, over: anyio.Event) -> None:
+async def watch(follower: Rounds, running: Running, wake: Wake, say: Say, over: anyio.Event) -> None:
     """Wakes the poller when something happens below the roots, at most ten times a second, until it is `over`."""
     try:
         import watchfiles
