@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from agentv_stream.following.companions import Companions
 from agentv_stream.following.finding import Finding
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.rotation import Rotation
@@ -20,7 +21,8 @@ class Finds(Registered):
     def __init__(self, folder: Path, **plan: Any) -> None:
         super().__init__(folder, **plan)
         self.advanced: list[int] = []
-        self.finding = Finding(self.register, Rotation(self.register, self.put), self.advance, lambda: None)
+        self.companions = Companions(self.register)
+        self.finding = Finding(self.register, Rotation(self.register), self.companions)
 
     def advance(self, number: int) -> None:
         self.advanced.append(number)
@@ -31,7 +33,8 @@ class Finds(Registered):
 
     def scan(self) -> None:
         self.finding.begin_round()
-        self.finding.scan()
+        for number in self.finding.scan():
+            self.advance(number)
 
     def of(self, path: Path) -> Followed:
         session = self.register.wake(self.register.entries[str(path)].number)
@@ -72,7 +75,7 @@ def test_a_sub_agents_file_comes_to_its_session_even_if_it_was_there_first(tmp_p
     alone = finds.of(below).number
     main = finds.write(f"{SESSION}.jsonl", RECORDS)
     finds.scan()
-    finds.finding.companions(finds.of(main))
+    finds.companions.add(finds.of(main))
     assert finds.of(below) is finds.of(main)
     assert finds.register.wake(alone) is None
     assert "belongs to another session from now on" in finds.said

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from agentv_stream.following import resting
+from agentv_stream.following.companions import Companions
 from agentv_stream.following.followed import Followed
-from agentv_stream.following.register import Trouble
-from agentv_stream.following.resting import SHARE, Resting
+from agentv_stream.following.register import SHARE, Trouble
+from agentv_stream.following.resting import Resting
 from support.growing_logs import claude_records
 from support.registers import Registered
 
@@ -21,7 +22,10 @@ class Rests(Registered):
 
     def __init__(self, folder: Path, **plan: Any) -> None:
         super().__init__(folder, **plan)
-        self.resting = Resting(self.register, lambda _: False, lambda _: None)
+        self.resting = Resting(self.register, Companions(self.register))
+
+    def rest(self) -> None:
+        assert list(self.resting.rest()) == []  # nothing has to be read on
 
     def session(self, name: str = SESSION, turns: int = 4) -> Followed:
         session = self.register.open(str(self.write(f"{name}.jsonl", claude_records(name, turns))))
@@ -36,11 +40,11 @@ class Rests(Registered):
 def test_it_is_settled_when_it_was_quiet_for_long_enough(tmp_path: Path) -> None:
     rests = Rests(tmp_path, settle_seconds=1.0)
     session = rests.session()
-    rests.resting.rest()
+    rests.rest()
     assert rests.results() == 0
     assert session.unsettled
     rests.now += 1.0
-    rests.resting.rest()
+    rests.rest()
     assert rests.results() == 1
     assert not session.unsettled
     rests.close()
@@ -50,13 +54,13 @@ def test_it_is_not_settled_while_there_is_more_to_read_or_it_is_blocked(tmp_path
     rests = Rests(tmp_path, settle_seconds=0.0)
     session = rests.session()
     rests.register.due.add(session.number)
-    rests.resting.rest()
+    rests.rest()
     rests.register.due.clear()
     rests.register.troubles[session.number] = Trouble("no room", 0.0, 0.5)
-    rests.resting.rest()
+    rests.rest()
     assert rests.results() == 0
     rests.register.troubles.clear()
-    rests.resting.settle_all()
+    assert list(rests.resting.settle_all()) == []
     assert rests.results() == 1
     rests.close()
 
@@ -65,14 +69,14 @@ def test_commits_keep_their_distance_unless_they_must_be(tmp_path: Path) -> None
     rests = Rests(tmp_path, settle_seconds=9.0)
     session = rests.session()
     assert rests.store is not None
-    rests.resting.commit([session])
+    rests.register.commit([session])
     first = rests.store.sessions()[0].inputs[0].mark.offset
     rests.write(f"{SESSION}.jsonl", claude_records(SESSION, 6)[13:])
     rests.read(session)
     rests.now += 0.2
-    rests.resting.commit([session])
+    rests.register.commit([session])
     assert rests.store.sessions()[0].inputs[0].mark.offset == first
-    rests.resting.commit([session], force=True)
+    rests.register.commit([session], force=True)
     assert rests.store.sessions()[0].inputs[0].mark.offset > first
     assert rests.register.counts.commits == 2
     assert rests.register.times[session.number].commit_at == pytest.approx(rests.now + 0.25)
@@ -85,11 +89,11 @@ def test_cursors_that_cannot_be_written_are_told_once_and_tried_again(tmp_path: 
     session = rests.session()
     assert rests.store is not None
     rests.store.close()
-    rests.resting.commit([session])
+    rests.register.commit([session])
     rests.now += 2.0
-    rests.resting.commit([session])
+    rests.register.commit([session])
     assert rests.said == ["cursors cannot be written"]
-    assert rests.resting.store_trouble is not None
+    assert rests.register.store_trouble is not None
     assert session.dirty
     rests.register.drop(session)
 
@@ -98,7 +102,7 @@ def test_only_so_many_stay_in_memory_and_each_can_come_back(tmp_path: Path, monk
     monkeypatch.setattr(resting, "MOST_HOT", 2)
     rests = Rests(tmp_path, settle_seconds=9.0)
     numbers = [rests.session(f"{n}-session", 2).number for n in range(5)]
-    rests.resting.rest()
+    rests.rest()
     assert list(rests.register.hot) == numbers[-2:]
     assert rests.results() == 3
     for n, number in enumerate(numbers):
@@ -113,7 +117,7 @@ def test_without_cursors_nothing_leaves_the_memory(tmp_path: Path, monkeypatch: 
     rests = Rests(tmp_path, cursors=False, settle_seconds=9.0)
     for n in range(4):
         rests.session(f"{n}-session", 2)
-    rests.resting.rest()
+    rests.rest()
     assert len(rests.register.hot) == 4
     rests.close()
 
@@ -123,7 +127,7 @@ def test_what_is_no_log_is_ignored_from_then_on(tmp_path: Path) -> None:
     path = rests.write("notes.jsonl", [b'{"hello": 1}'] * 3)
     session = rests.register.open(str(path))
     rests.read(session)
-    rests.resting.rest()
+    rests.rest()
     assert session.strange
     assert rests.register.entries[str(path)].kind == "ignored"
     rests.close()

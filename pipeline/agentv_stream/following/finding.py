@@ -5,11 +5,12 @@ over to another one.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Generator, Iterator
+from typing import TypeAlias, TypeVar
 
 from agentv_stages.providers import get_provider
-from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found, logical_name
+from agentv_stream.following.companions import Companions
 from agentv_stream.following.ends import Ends
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
@@ -18,7 +19,6 @@ from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.following.scan import Scan
 from agentv_stream.following.stored import MUTE_ALL, is_stored
-from agentv_stream.outputs.naming import TRANSCRIPT
 from agentv_stream.sources.files import is_there
 from agentv_stream.sources.folder import companions_of, may_be_companions
 
@@ -26,25 +26,22 @@ MOST_BESIDE = 64  # files that may be the main file of a new one
 MOST_STRANGE = 4 * 1024 * 1024  # bytes of a document of unknown kind, which would be read as a whole at each change
 
 
+Outcome = TypeVar("Outcome")
+Steps: TypeAlias = Generator[int, None, Outcome]
+"""Yields sessions to be read on."""
+
+
 class Finding:
     """Examines all files, or one. `listing` progresses between rounds; a scan uses it.
 
-    `advance` reads on in a session; `rest` puts sessions that have been read to rest, because thousands may be found at
-    once.
+    What its methods yield are sessions to be read on, at once: what they do next depends on that.
     """
 
-    def __init__(
-        self, register: Register, rotation: Rotation, advance: Callable[[int], None], rest: Callable[[], None]
-    ) -> None:
+    def __init__(self, register: Register, rotation: Rotation, companions: Companions) -> None:
         self._register = register
-        self._hot, self._store, self._say = register.hot, register.store, register.say
-        self._entries, self._plan, self._due = register.entries, register.plan, register.due
-        self._troubles, self._taken = register.troubles, register.taken
         self._rotation = rotation
         self._newcomers = Newcomers(register, rotation)
-        self._advance = advance
-        self._rest = rest
-        self._folder = RememberingFolder()
+        self._companions = companions
         self._undecided: dict[int, Found] = {}  # new sessions without a whole record
         self._beside: set[tuple[int, int]] = set()  # sessions whose companions were looked for in these listings
         self.listing = Scan(register.plan, register.stores)
@@ -55,71 +52,71 @@ class Finding:
 
     def begin_round(self) -> None:
         """Discards the folder listings of the previous round."""
-        self._folder = RememberingFolder()
+        self._companions.begin_round()
         self._beside.clear()
 
-    def scan(self) -> None:
+    def scan(self) -> Iterator[int]:
         """Examines all files: new ones become sessions or parts of one, and are read."""
         self._by_folder = None
         found = self._register.found = self.listing.take()
         self._rotation.scanned(found)
-        self.missing = [root.path for root in self._plan.roots if not is_there(root.path)]
-        new = [one for one in found.values() if one.path not in self._entries and one.main and one.signature.size]
+        self.missing = [root.path for root in self._register.plan.roots if not is_there(root.path)]
+        new = [
+            one for one in found.values() if one.path not in self._register.entries and one.main and one.signature.size
+        ]
         new = self.listing.fresh([one for one in new if one.path not in self._register.apart])
         if new:
             self._newcomers.known.index()
         # Most agents' file names contain the time: so parents come before the sub-agents that they start.
-        new.sort(key=_oldest_first if self._began or self._taken else _parents_first)
-        children = self._newcomers.children_among(new, self._folder)
+        new.sort(key=_oldest_first if self._began or self._register.taken else _parents_first)
+        children = self._newcomers.children_among(new, self._companions.folder)
         new.sort(key=lambda one: one.path in children)
         for one in new:  # renamed files first, before those that took their places
             self._newcomers.renamed(one)
-        for n, one in enumerate(new):
-            if one.path in self._entries:
+        for one in new:
+            if one.path in self._register.entries:
                 continue
-            number = self._new(one)
+            number = yield from self._new(one)
             if number:
-                self._advance(number)
-                session = self._hot.get(number)
+                yield number
+                session = self._register.hot.get(number)
                 if session is not None:
                     self._newcomers.known.add(part.path for part in session.inputs)
                     if session.provider is None:
                         self._undecided[number] = one
-            if n % 32 == 31:
-                self._rest()
-        if any(one.path not in self._entries and not one.main for one in found.values()):
-            for session in list(self._hot.values()):
-                if session.number in self._hot:  # an earlier session in this loop may have taken it over
-                    self.companions(session)
+        if any(one.path not in self._register.entries and not one.main for one in found.values()):
+            for session in list(self._register.hot.values()):
+                if session.number in self._register.hot:  # an earlier session in this loop may have taken it over
+                    self._companions.add(session)
         if not self._began:
             self._ends.note(found.values())
         self._began = True
 
-    def _new(self, one: Found) -> int:
+    def _new(self, one: Found) -> Steps[int]:
         """Handles a file not seen before; returns its session, 0 for none."""
         if self._newcomers.renamed(one) or self._newcomers.known_elsewhere(one):
             return 0
-        if self._began or self._taken:
+        if self._began or self._register.taken:
             for session in self._near(one.path):
                 looked = session.number, len(session.inputs)
                 if looked in self._beside:  # the listings are still the same
                     continue
                 if session.provider is not None:
                     self._beside.add(looked)
-                if self.companions(session) and one.path in self._entries:
-                    return self._entries[one.path].number
-            owner = self._owner(one)
+                if self._companions.add(session) and one.path in self._register.entries:
+                    return self._register.entries[one.path].number
+            owner = yield from self._owner(one)
             if owner is not None:
-                self.companions(owner)
-            if one.path in self._entries:
-                return self._entries[one.path].number
+                self._companions.add(owner)
+            if one.path in self._register.entries:
+                return self._register.entries[one.path].number
         further = self._newcomers.further_part(one)
         if further != "no":
-            return self._entries[one.path].number if further == "yes" else 0
-        if not self._plan.wanted(one.path):
-            self._entries[one.path] = Entry(one.signature, 0, "ignored")
+            return self._register.entries[one.path].number if further == "yes" else 0
+        if not self._register.plan.wanted(one.path):
+            self._register.entries[one.path] = Entry(one.signature, 0, "ignored")
             return 0
-        if not self._began and self._plan.begin == "end":
+        if not self._began and self._register.plan.begin == "end":
             return self._from_end(one, self._ends.of(one))
         return self._register.open(one.path).number
 
@@ -129,7 +126,7 @@ class Finding:
             return self._register.open(one.path, MUTE_ALL).number  # only reading them shows which of its rows are old
         if size < one.signature.size:
             return self._register.open(one.path, size).number
-        self._entries[one.path] = Entry(one.signature, 0, "end")
+        self._register.entries[one.path] = Entry(one.signature, 0, "end")
         return 0
 
     def _near(self, path: str) -> list[Followed]:
@@ -137,16 +134,16 @@ class Finding:
         folders name."""
         folder = path.rpartition("/")[0]
         folders = (folder, folder.rpartition("/")[0])
-        near = [s for s in self._hot.values() if s.main.rpartition("/")[0] in folders]
+        near = [s for s in self._register.hot.values() if s.main.rpartition("/")[0] in folders]
         while folder.count("/") > 1:
-            entry = self._entries.get(folder + ".jsonl")
+            entry = self._register.entries.get(folder + ".jsonl")
             session = self._register.wake(entry.number) if entry is not None and entry.number else None
             if session is not None:
                 near.append(session)
             folder = folder.rpartition("/")[0]
         return near
 
-    def _owner(self, one: Found) -> Followed | None:
+    def _owner(self, one: Found) -> Steps[Followed | None]:
         """The session that a new file belongs to, if that is at rest, or was passed over by `--from end`."""
         try:
             header = self._newcomers.header(one)
@@ -160,7 +157,7 @@ class Finding:
             return self._register.wake(number)
         if self._by_folder is None:
             self._by_folder = {}
-            for path, entry in self._entries.items():
+            for path, entry in self._register.entries.items():
                 if entry.kind in ("input", "end"):
                     self._by_folder.setdefault(path.rpartition("/")[0], []).append(path)
         folder = one.path.rpartition("/")[0]
@@ -168,11 +165,11 @@ class Finding:
         beside = [*self._by_folder.get(folder, ()), *self._by_folder.get(above, ())]
         beside.sort(key=lambda path: (name[:8] not in path.rpartition("/")[2], path))  # a folder may bear the id
         for path in beside[:MOST_BESIDE]:
-            if any(one.path == found.path for found in companions_of(provider, path, folder=self._folder)):
-                return self._opened(path)
+            if any(one.path == found.path for found in companions_of(provider, path, folder=self._companions.folder)):
+                return (yield from self._opened(path))
         return None
 
-    def decided(self, session: Followed) -> bool:
+    def decided(self, session: Followed) -> Steps[bool]:
         """A session has grown: if its file had no whole record when it was found, only now does that name its parent.
         Returns whether the file was handed over.
         """
@@ -182,63 +179,18 @@ class Finding:
         del self._undecided[session.number]
         self.begin_round()  # what was read of its head was too short
         self._newcomers.head_grew(one)
-        owner = self._owner(one)
-        return owner is not None and self.companions(owner) and session.number not in self._hot
+        owner = yield from self._owner(one)
+        return owner is not None and self._companions.add(owner) and session.number not in self._register.hot
 
-    def _opened(self, path: str) -> Followed | None:
+    def _opened(self, path: str) -> Steps[Followed | None]:
         """The session of a main file, in memory, with its dialect decided."""
-        entry = self._entries[path]
+        entry = self._register.entries[path]
         number = entry.number
         if entry.kind == "end" and entry.signature is not None:
             number = self._register.open(path, entry.signature.size).number
-            self._advance(number)
+            yield number
         session = self._register.wake(number) if number else None
         return session if session is not None and session.decide() else None
-
-    def companions(self, session: Followed) -> bool:
-        """Adds new sub-agents' files to a session; returns whether there were any."""
-        added = False
-        try:
-            if session.forked_since(self._folder):
-                self._due.add(session.number)
-            for one in session.companions(self._folder):
-                entry = self._entries.get(one.path)
-                if entry is not None and entry.kind == "end" and entry.signature is not None:
-                    one.mute_until = entry.signature.size
-                elif entry is not None and entry.number:
-                    self._hand_over(entry.number, one.path)
-                self._entries[one.path] = Entry(None, session.number)
-                self._due.add(session.number)
-                added = True
-        except Exception as error:
-            self._register.trouble(session.number, error)
-        return added
-
-    def _hand_over(self, number: int, path: str) -> None:
-        """A file that was taken for a session of its own is a sub-agent's: removes that session's outputs.
-
-        Raises: CursorError, SinkError.
-        """
-        other = self._register.wake(number)
-        if other is None:
-            return
-        if other.main != path:  # it was a copy or part in another session
-            other.inputs = [one for one in other.inputs if one.path != path]
-            other.dirty = True
-            return
-        if other.chain is not None:  # else nothing of it was reported
-            self._say("belongs to another session from now on", path=path)
-        if other.outputs is not None and other.outputs.state is not None:
-            self._taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
-            other.outputs.remove()
-        self._register.drop(other)
-        self._register.forget_native(number)
-        self._due.discard(number)
-        self._troubles.pop(number, None)
-        for one in other.inputs:
-            self._entries.pop(one.path, None)
-        if self._store is not None and other.saved:
-            self._store.forget([number])
 
     def _link(self, entry: Entry, listed: Found) -> None:
         """Another name of a log: if it is a different file by now, the next scan finds it as new."""
@@ -248,12 +200,12 @@ class Finding:
         if session is not None:
             session.inputs = [one for one in session.inputs if one.path != listed.path]
             session.dirty = True
-        del self._entries[listed.path]
-        self._due.add(entry.number)
+        del self._register.entries[listed.path]
+        self._register.due.add(entry.number)
 
     def changed(self, path: str, listed: Found | None = None) -> int:
         """The session of a changed file; 0 for none. A file that was just listed is not examined again."""
-        entry = self._entries.get(path)
+        entry = self._register.entries.get(path)
         if entry is not None and entry.kind == "copy" and not entry.link and listed is not None:
             if listed.signature != entry.signature:
                 entry.signature = listed.signature
@@ -281,8 +233,8 @@ class Finding:
             entry.kind = "input"  # it has been replaced or emptied
             return entry.number
         if entry.kind == "ignored":
-            if not entry.number and self._plan.wanted(path):
-                del self._entries[path]  # its records may say more by now; the next scan finds it as new
+            if not entry.number and self._register.plan.wanted(path):
+                del self._register.entries[path]  # its records may say more by now; the next scan finds it as new
                 return 0
             entry.signature = signature
             if entry.number and not (path.endswith(".json") and signature.size > MOST_STRANGE):

@@ -7,17 +7,18 @@ again after a restart.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from agentv_stages.model.batch import Batch
+from agentv_stream.following.companions import Companions
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding
 from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.forgetting import Forgetting
 from agentv_stream.following.growing_output import ShortOutput
-from agentv_stream.following.register import Register
-from agentv_stream.following.resting import SHARE, Resting
+from agentv_stream.following.register import SHARE, Register
+from agentv_stream.following.resting import Resting
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.outputs.naming import DEFAULT_ROOT, TRANSCRIPT
 
@@ -48,11 +49,11 @@ class Follower:
         self.counts, self.files, self.stores = register.counts, register.files, register.stores
         self.last_growth = self.clock()
         self.warm: dict[str, float] = {}  # files that grew recently, with the time
-        self._rotation = Rotation(register, lambda session: self.commit([session], force=True))
-        self._finding = Finding(register, self._rotation, self._advance, lambda: self._resting.rest())
-        self._resting = Resting(register, self._finding.companions, self._advance)
+        self._rotation, self._companions = Rotation(register), Companions(register)
+        self._finding = Finding(register, self._rotation, self._companions)
+        self._resting = Resting(register, self._companions)
         self._forgetting = Forgetting(register, wall_ms)
-        self.commit, self.settle_all = self._resting.commit, self._resting.settle_all
+        self.commit = register.commit
         self.observers = register.makes.observers
         self.observers.append(self._count)
 
@@ -101,7 +102,10 @@ class Follower:
         self._finding.begin_round()
         before = self.counts.bytes
         if scan:
-            self._finding.scan()
+            for n, number in enumerate(self._finding.scan()):
+                self._advance(number)
+                if n % 32 == 31:  # thousands may be found at once
+                    self._read_all(self._resting.rest())
         todo = dict.fromkeys(self._register.due)
         self._register.due.clear()
         self._register.due |= self._rotation.moved
@@ -122,7 +126,7 @@ class Follower:
         for number in todo:
             self._advance(number)
         self._look_beside_all()
-        self._resting.rest()
+        self._read_all(self._resting.rest())
         if scan:
             self._forgetting.look(self._finding.missing)
         for path, when in list(self.warm.items()):
@@ -152,6 +156,10 @@ class Follower:
             except Exception as error:
                 self._register.trouble(session.number, error)
 
+    def settle_all(self) -> None:
+        """At the end: settles everything as if finished, and commits it. Raises: as `round`."""
+        self._read_all(self._resting.settle_all())
+
     def look_around(self, seconds: float) -> bool:
         """Lists files for about `seconds`, for the next round that scans; returns whether all are listed."""
         return self._finding.listing.go_on(seconds)
@@ -164,9 +172,24 @@ class Follower:
     @property
     def store_trouble(self) -> str | None:
         """Why the cursors cannot be written; None if they can."""
-        return self._resting.store_trouble
+        return self._register.store_trouble
 
     # --- one session
+
+    def _read_all(self, steps: Iterator[int]) -> None:
+        """Reads on in each session that another part asks for, before that part continues."""
+        for number in steps:
+            self._advance(number)
+
+    def _is_handed_over(self, session: Followed) -> bool:
+        """Whether a session that has grown turned out to be a part of another one."""
+        steps = self._finding.decided(session)
+        while True:
+            try:
+                number = next(steps)
+            except StopIteration as end:
+                return bool(end.value)
+            self._advance(number)
 
     def _advance(self, number: int) -> None:
         session = self._register.wake(number)
@@ -175,7 +198,7 @@ class Follower:
         try:
             grown = self._read(session)
             self._register.read_again(session)
-            if grown and self._finding.decided(session):
+            if grown and self._is_handed_over(session):
                 return
         except BrokenPipeError:
             raise
@@ -206,7 +229,7 @@ class Follower:
         if not times.unlooked or (now < times.companions_at and not at_once):
             return
         times.unlooked = False
-        added = self._finding.companions(session)
+        added = self._companions.add(session)
         times.companions_at = now + max(2.0, (self.clock() - now) * SHARE)
         if added:
             self._advance(session.number)  # other files there may be copies of these

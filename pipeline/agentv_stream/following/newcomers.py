@@ -29,7 +29,6 @@ class Newcomers:
 
     def __init__(self, register: Register, rotation: Rotation) -> None:
         self._register = register
-        self._say, self._entries, self._files = register.say, register.entries, register.files
         self._rotation = rotation
         self.known = rotation.known
         self._headers: dict[str, Header | None] = {}  # of new files that were compared with each other
@@ -118,7 +117,7 @@ class Newcomers:
         else:
             plain = logical_name(found.path)
             for path in self.known.named(plain_name(plain))[-4:]:
-                entry = self._entries.get(path)
+                entry = self._register.entries.get(path)
                 if path != found.path and logical_name(path) == plain and entry is not None:
                     number = entry.number
         session = self._register.wake(number) if number else None
@@ -126,10 +125,10 @@ class Newcomers:
             return "no"
         if session.chain is None:
             return "later" if session.number in self._register.troubles else "no"
-        self._say("a further part of a log that is followed", path=found.path, of=session.main)
+        self._register.say("a further part of a log that is followed", path=found.path, of=session.main)
         session.join(found.path)
         self._register.times[session.number].companions_at = 0.0  # the part may have sub-agents of its own
-        self._entries[found.path] = Entry(None, session.number)
+        self._register.entries[found.path] = Entry(None, session.number)
         return "yes"
 
     def parted(self, path: str) -> bool:
@@ -137,7 +136,7 @@ class Newcomers:
 
         Raises: nothing.
         """
-        entry = self._entries[path]
+        entry = self._register.entries[path]
         session = self._register.wake(entry.number)
         if session is None:
             return False
@@ -147,12 +146,12 @@ class Newcomers:
             return False
         session.inputs = [one for one in session.inputs if one.path != path]
         session.dirty = True
-        del self._entries[path]
+        del self._register.entries[path]
         self._register.due.add(session.number)
         return True
 
     def _same_log(self, path: str, found: Found) -> bool:
-        entry = self._entries.get(path)
+        entry = self._register.entries.get(path)
         session = self._register.wake(entry.number) if entry is not None else None
         one = next((i for i in session.inputs if i.path == path), None) if session is not None else None
         if session is None or one is None:
@@ -174,27 +173,31 @@ class Newcomers:
             except (OSError, AgentvStreamError) as error:
                 self._register.trouble(session.number, error)
                 return True  # the next scan classifies the new file
-            return found.path in self._entries
-        if not mark.offset or not holds(self._files, found.path, mark):
+            return found.path in self._register.entries
+        if not mark.offset or not holds(self._register.files, found.path, mark):
             return False
-        if not holds(self._files, path, mark):  # another file got its path and its old inode
+        if not holds(self._register.files, path, mark):  # another file got its path and its old inode
             with suppress(OSError):
                 self._rotation.rename(session, one, found.path, "rotated")
             return True
         if not linked and _goes_on_alone(path, found.path):
             return False
-        self._say(f"{'another name' if linked else 'a copy'} of a log that is followed", path=found.path, of=path)
-        copy = Input(GrowingFile(found.path, self._files), one.context, "copy")
+        self._register.say(
+            f"{'another name' if linked else 'a copy'} of a log that is followed", path=found.path, of=path
+        )
+        copy = Input(GrowingFile(found.path, self._register.files), one.context, "copy")
         copy.file.signature = found.signature
         session.inputs.append(copy)
         session.dirty = True
         assert entry is not None
-        self._entries[found.path] = replace(entry, signature=found.signature, kind="copy", gone=False, link=linked)
+        self._register.entries[found.path] = replace(
+            entry, signature=found.signature, kind="copy", gone=False, link=linked
+        )
         return True
 
     def _replaced(self, path: str) -> bool:
         """Whether the file at a path is no longer the one that was read there."""
-        entry = self._entries.get(path)
+        entry = self._register.entries.get(path)
         if entry is None or entry.signature is None:
             return False
         try:

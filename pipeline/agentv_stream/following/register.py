@@ -23,8 +23,11 @@ from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles, holds
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.placing import Placing
-from agentv_stream.following.saving import restore
+from agentv_stream.following.saving import committable, restore, save, saved
 from agentv_stream.following.stored import Stores, is_stored
+from agentv_stream.outputs.naming import TRANSCRIPT
+
+SHARE = 50  # a commit or a settle that took 1 s is not repeated for this many seconds
 
 
 @dataclass(slots=True)
@@ -86,6 +89,7 @@ class Register:
             plan.specs, plan.parts,
         )  # fmt: skip
         self.fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
+        self.store_trouble: str | None = None  # why the cursors cannot be written
         self._last = 1
 
     def open(self, path: str, mute_until: int = 0) -> Followed:
@@ -262,6 +266,48 @@ class Register:
             self.entries[one.path] = Entry(signature, row.id, kind, gone=one.state == "gone")
             if kind == "copy" and one.signature is not None:
                 self.entries[one.path].link = one.signature[:2] in files
+
+    def commit(self, sessions: list[Followed], force: bool = False) -> None:
+        """Writes the cursors of sessions whose outputs are written; how often depends on what it costs."""
+        if self.store is None:
+            return
+        begun = self.clock()
+        due = [s for s in sessions if s.dirty and committable(s) and (force or begun >= self.times[s.number].commit_at)]
+        if not due:
+            return
+        done: list[Followed] = []
+        broken: list[tuple[Followed, Exception]] = []
+        try:
+            with self.store.database.transaction():
+                for session in due:
+                    at = self.clock()
+                    try:
+                        save(session, self.store)
+                    except CursorError:
+                        raise
+                    except Exception as error:
+                        broken.append((session, error))
+                        continue
+                    done.append(session)
+                    self.times[session.number].commit_at = at + max(0.25, (self.clock() - at) * SHARE)
+        except CursorError as error:
+            if self.store_trouble != str(error):
+                self.say("cursors cannot be written", error=str(error))
+            self.store_trouble = str(error)
+            for session in due:
+                self.times[session.number].commit_at = begun + 2.0
+            return
+        if self.store_trouble is not None:
+            self.say("cursors can be written again")
+            self.store_trouble = None
+        for session, bug in broken:
+            self.trouble(session.number, bug)
+        for session in done:
+            saved(session)
+            if session.outputs is not None and session.outputs.state is not None:
+                self.taken[str(session.outputs.state.path(TRANSCRIPT))] = session.number
+        self.counts.commits += len(done)
+        self.counts.commit_seconds += self.clock() - begun
 
     def drop(self, session: Followed) -> None:
         """Removes the session from memory."""

@@ -5,7 +5,6 @@ open; new contents continue as a further generation of the same session, or begi
 so.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 from agentv_stages.model.payload import told_path
@@ -25,11 +24,8 @@ FIRST_LINE = 1 << 20  # bytes; new contents that are shorter are not judged befo
 class Rotation:
     """`handle` takes the result of `GrowingFile.look`. Renames are recorded in `known`, the index of followed logs."""
 
-    def __init__(self, register: Register, commit: Callable[[Followed], None]) -> None:
+    def __init__(self, register: Register) -> None:
         self._register = register
-        self._say, self._entries, self._due = register.say, register.entries, register.due
-        self._counts, self._files = register.counts, register.files
-        self._commit = commit  # called with a session that ends here
         self.moved: set[int] = set()  # renamed sessions: the next look finds what is at their old paths
         self._by_inode: dict[tuple[int, int], str] = {}
         self.known = KnownLogs(register.entries)
@@ -70,19 +66,19 @@ class Rotation:
             return
         dropped = one.file.drop_partial()
         if one.file.reader.row:
-            self._say("unfinished line was rewritten", path=one.path, bytes=dropped)
+            self._register.say("unfinished line was rewritten", path=one.path, bytes=dropped)
         session.dirty = session.unsettled = True
 
     def _begin_again(self, session: Followed, one: Input) -> None:
         one.mute_until = 0  # it was an offset in the earlier contents
         session.begin_again()
-        self._due.add(session.number)  # the files before this one are read again in the next round
+        self._register.due.add(session.number)  # the files before this one are read again in the next round
         one.file.look()  # else it would not be noticed if another file takes its place while it is read
 
     def _other_content(self, session: Followed, one: Input, change: str) -> bool:
         """As `handle`; the position in what was read means nothing in what is at the path now."""
         if session.chain is None or session.document or session.strange:
-            self._say(f"{change}; read again from its beginning", path=one.path)
+            self._register.say(f"{change}; read again from its beginning", path=one.path)
             self._begin_again(session, one)
             return True
         head = first_bytes(one.path, FIRST_LINE)
@@ -92,10 +88,10 @@ class Rotation:
         header = read_header(one.path, provider)
         if header is not None and None not in (header.session_id, session.native_id):
             if header.session_id != session.native_id and (one is session.inputs[0] or one.further):
-                self._say(f"{change} by another session", path=one.path, session=header.session_id)
+                self._register.say(f"{change} by another session", path=one.path, session=header.session_id)
                 self._leave(session, one)
                 return True
-        self._say(f"{change}; continues with the records that are new", path=one.path)
+        self._register.say(f"{change}; continues with the records that are new", path=one.path)
         session.next_generation(one)
         one.file.look()
         return True
@@ -105,16 +101,16 @@ class Rotation:
         session.end_partial(one)
         one.state = "done"
         session.settle()
-        self._commit(session)
-        self._entries.pop(one.path, None)
-        self._due.add(self._register.open(one.path).number)
+        self._register.commit([session], force=True)
+        self._register.entries.pop(one.path, None)
+        self._register.due.add(self._register.open(one.path).number)
 
     def _drain(self, session: Followed, one: Input) -> None:
         """Reads what was still written to the old file, if it is open."""
-        if self._files.has(one.file):
+        if self._register.files.has(one.file):
             got = session.read(one, session.active_ms, 1 << 40)
-            self._counts.bytes += got
-            self._files.close(one.file)
+            self._register.counts.bytes += got
+            self._register.files.close(one.file)
 
     # --- the file is not where it was
 
@@ -124,10 +120,10 @@ class Rotation:
         if same is None:
             return None
         for path in self._paths_of(*same, Path(one.path).parent):
-            entry = self._entries.get(path)
+            entry = self._register.entries.get(path)
             if path == one.path or (entry is not None and entry.kind != "copy"):
                 continue
-            if holds(self._files, path, mark) if mark.offset else one.file.begins(path):  # inodes are reused
+            if holds(self._register.files, path, mark) if mark.offset else one.file.begins(path):  # inodes are reused
                 return path
         return None
 
@@ -141,8 +137,8 @@ class Rotation:
             beside = sorted(str(other) for other in folder.iterdir() if plain_name(other.name) == name)
         except OSError:
             return None
-        new = [path for path in beside if path != one.path and path not in self._entries]
-        return next((path for path in new[:MOST_ALIKE] if holds(self._files, path, mark)), None)
+        new = [path for path in beside if path != one.path and path not in self._register.entries]
+        return next((path for path in new[:MOST_ALIKE] if holds(self._register.files, path, mark)), None)
 
     def _paths_of(self, device: int, inode: int, folder: Path) -> list[str]:
         known = self._by_inode.get((device, inode))
@@ -162,10 +158,10 @@ class Rotation:
 
     def rename(self, session: Followed, one: Input, path: str, how: str) -> None:
         old = one.path
-        self._say(how, path=old, to=path)
-        self._counts.changes[how] = self._counts.changes.get(how, 0) + 1
-        entry = self._entries.pop(old, None)
-        self._files.close(one.file)
+        self._register.say(how, path=old, to=path)
+        self._register.counts.changes[how] = self._register.counts.changes.get(how, 0) + 1
+        entry = self._register.entries.pop(old, None)
+        self._register.files.close(one.file)
         if session.chain is not None:
             session.chain.decode.rename(told_path(old), told_path(path))
         one.file.path, one.file.reader.file = path, told_path(path)
@@ -173,7 +169,7 @@ class Rotation:
             session.main = path
         if entry is not None:
             entry.gone, entry.kind, entry.signature, entry.link = False, "input", None, False
-            self._entries[path] = entry
+            self._register.entries[path] = entry
         one.gone = False
         session.inputs = [i for i in session.inputs if i is one or i.path != path]  # it was known as another name of it
         session.dirty = True
@@ -182,7 +178,7 @@ class Rotation:
         one.file.look()
 
     def gone(self, session: Followed, one: Input) -> None:
-        entry = self._entries.get(one.path)
+        entry = self._register.entries.get(one.path)
         self._drain(session, one)
         moved = self._elsewhere(one)
         if moved is not None:
@@ -192,14 +188,14 @@ class Rotation:
         if copy is not None:
             how = "compressed" if Path(copy).name != Path(one.path).name else "moved"
             session.inputs = [i for i in session.inputs if i.path != copy]
-            self._entries.pop(copy, None)
+            self._register.entries.pop(copy, None)
             place = one.file.taken_over_by(copy)
             old, one.file = one.path, place
             place.path = old
             self.rename(session, one, copy, how)
             return
         if entry is not None and not entry.gone:
-            self._say("deleted", path=one.path)
+            self._register.say("deleted", path=one.path)
             entry.gone = one.gone = session.dirty = True
 
     def _copy_of(self, session: Followed, one: Input) -> str | None:
@@ -210,9 +206,9 @@ class Rotation:
         name = plain_name(one.path)
         named = [p for p in self._register.found if p.find(name) >= 0 and plain_name(p) == name][:MOST_ALIKE]
         for path in dict.fromkeys((*known, *beside, *named)):
-            entry = self._entries.get(path)
+            entry = self._register.entries.get(path)
             if path == one.path or (entry is not None and entry.kind != "copy") or not is_file(path):
                 continue
-            if mark.offset and holds(self._files, path, mark):
+            if mark.offset and holds(self._register.files, path, mark):
                 return path
         return None

@@ -1,0 +1,67 @@
+"""The files of sub-agents, and further parts of a log, that lie beside a session: they are added to it.
+
+A file that was taken for a session of its own is handed over.
+"""
+
+from agentv_stream.discovery.discover import RememberingFolder
+from agentv_stream.following.follow_plan import Entry
+from agentv_stream.following.followed import Followed
+from agentv_stream.following.register import Register
+from agentv_stream.outputs.naming import TRANSCRIPT
+
+
+class Companions:
+    """Looks beside sessions. `folder` remembers its listings until the round ends."""
+
+    def __init__(self, register: Register) -> None:
+        self._register = register
+        self.folder = RememberingFolder()
+
+    def begin_round(self) -> None:
+        """Discards the folder listings of the previous round."""
+        self.folder = RememberingFolder()
+
+    def add(self, session: Followed) -> bool:
+        """Adds new sub-agents' files to a session; returns whether there were any."""
+        added = False
+        try:
+            if session.forked_since(self.folder):
+                self._register.due.add(session.number)
+            for one in session.companions(self.folder):
+                entry = self._register.entries.get(one.path)
+                if entry is not None and entry.kind == "end" and entry.signature is not None:
+                    one.mute_until = entry.signature.size
+                elif entry is not None and entry.number:
+                    self._hand_over(entry.number, one.path)
+                self._register.entries[one.path] = Entry(None, session.number)
+                self._register.due.add(session.number)
+                added = True
+        except Exception as error:
+            self._register.trouble(session.number, error)
+        return added
+
+    def _hand_over(self, number: int, path: str) -> None:
+        """A file that was taken for a session of its own is a sub-agent's: removes that session's outputs.
+
+        Raises: CursorError, SinkError.
+        """
+        other = self._register.wake(number)
+        if other is None:
+            return
+        if other.main != path:  # it was a copy or part in another session
+            other.inputs = [one for one in other.inputs if one.path != path]
+            other.dirty = True
+            return
+        if other.chain is not None:  # else nothing of it was reported
+            self._register.say("belongs to another session from now on", path=path)
+        if other.outputs is not None and other.outputs.state is not None:
+            self._register.taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
+            other.outputs.remove()
+        self._register.drop(other)
+        self._register.forget_native(number)
+        self._register.due.discard(number)
+        self._register.troubles.pop(number, None)
+        for one in other.inputs:
+            self._register.entries.pop(one.path, None)
+        if self._register.store is not None and other.saved:
+            self._register.store.forget([number])
