@@ -3,7 +3,8 @@
 Blobs of an earlier reading are removed when this one is complete, and stay if it is abandoned.
 """
 
-from agentv_stages.sinks.output import LETTERS, Put
+from agentv_stages.sinks.output import Put
+from agentv_stages.sinks.suffixes import LETTERS
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.gathered import Gathered
 from agentv_stream.outputs.session_name import key_in

@@ -10,8 +10,9 @@ from msgspec import Raw, Struct
 from agentv_stages.figures.result import Observer
 from agentv_stages.model.batch import Batch
 from agentv_stages.session.saved import restore_stages, saved_stages
-from agentv_stages.sinks.output import LETTERS, TRANSCRIPT, Append, Operation, Patch, Put, Writer
+from agentv_stages.sinks.output import Append, Operation, Patch, Put, Writer
 from agentv_stages.sinks.outputs import Letters, Wanted, make_outputs
+from agentv_stages.sinks.suffixes import LETTERS, TRANSCRIPT
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.blobs import Blobs

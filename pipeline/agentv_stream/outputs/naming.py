@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agentv_stages.model.times import iso, nearest_date_ms
-from agentv_stages.sinks.output import LETTERS as LETTERS
-from agentv_stages.sinks.output import RAW_LOG as RAW_LOG
-from agentv_stages.sinks.output import SUMMARY_LOG as SUMMARY_LOG
-from agentv_stages.sinks.output import TRANSCRIPT as TRANSCRIPT
+from agentv_stages.sinks.suffixes import LETTERS as LETTERS
+from agentv_stages.sinks.suffixes import RAW_LOG as RAW_LOG
+from agentv_stages.sinks.suffixes import SUMMARY_LOG as SUMMARY_LOG
+from agentv_stages.sinks.suffixes import TRANSCRIPT as TRANSCRIPT
 
 DEFAULT_ROOT = Path(".agentv")
 RESULT, CASE = ".result.json", ".case.jsonl"

@@ -5,7 +5,7 @@ and forked; `stages` are its parts, for callers that run each as a task.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from agentv_stages.chain.consolidate import Consolidate, ConsolidateState
 from agentv_stages.chain.normalize import Normalize
@@ -17,9 +17,11 @@ from agentv_stages.model.stage import Stage
 from agentv_stages.session import saved
 from agentv_stages.session.inputs import DecodeInputs
 from agentv_stages.session.parts import NONE, BatchStage, Parts
-from agentv_stages.trajectory import Case
 
-MakeCases: TypeAlias = Callable[[], list[Case]]
+if TYPE_CHECKING:  # importing the evaluators takes 80 ms, and most sessions are not checked
+    from agentv_stages.trajectory import Case
+
+MakeCases: TypeAlias = "Callable[[], list[Case]]"
 
 
 class Watcher(Protocol):
@@ -49,7 +51,7 @@ class SessionChain:
         parts: Parts = NONE,
         records: list[BatchStage] | None = None,
         stages: Sequence[BatchStage] = (),
-        make_cases: MakeCases = list[Case],
+        make_cases: MakeCases = list,
         specs: str = "",
     ) -> None:
         self.provider, self.dialect, self.watch = provider, dialect, watch
@@ -132,7 +134,7 @@ class SessionChain:
         messages = self.consolidate.snapshot() if self.consolidate is not None else ConsolidateState()
         state = saved.state_of(self.pair.snapshot(), messages, self.observer)
         state.decoders = self.decode.snapshot().decoders
-        state.cases, state.specs = [case.snapshot() for case in self.cases], self.specs
+        state.cases, state.specs = saved.saved_stages(self.cases), self.specs
         state.records, state.stages = saved.saved_stages(self.records), saved.saved_stages(self.own)
         return saved.encode(state)
 
@@ -147,8 +149,7 @@ class SessionChain:
         if self.consolidate is not None:
             self.consolidate.restore(state.messages)
         saved.restore_observer(self.observer, state)
-        for case, kept in zip(self.cases, state.cases, strict=True):
-            case.restore(kept)
+        saved.restore_stages(self.cases, state.cases)
         saved.restore_stages(self.records, state.records)
         saved.restore_stages(self.own, state.stages)
         self.decode.restore({"decoders": state.decoders})

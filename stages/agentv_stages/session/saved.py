@@ -19,7 +19,6 @@ from agentv_stages.model.event import ToolResult, call_key
 from agentv_stages.model.message import Message, PairedCall
 from agentv_stages.model.payload import NULL
 from agentv_stages.model.stage import Stateful
-from agentv_stages.trajectory import CaseState
 
 encode = msgspec.json.Encoder().encode
 
@@ -65,8 +64,8 @@ class SavedMessages(Struct):
 
 
 class ChainState(Struct):
-    """The state of all stages between two records. `decoders` is by file; `records` and `stages` are those of the
-    caller's stages, null for one without state."""
+    """The state of all stages between two records. `decoders` is by file. `cases` are those of what checks the session,
+    `records` and `stages` those of the caller's stages, null for one without state."""
 
     pair: PairState
     messages: ConsolidateState
@@ -78,7 +77,7 @@ class ChainState(Struct):
     totals: TotalsState
     counters: Counters
     decoders: dict[str, Raw] = {}
-    cases: list[CaseState] = []
+    cases: list[Raw] = []
     specs: str = ""
     records: list[Raw] = []
     stages: list[Raw] = []

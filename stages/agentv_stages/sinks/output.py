@@ -12,9 +12,6 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.fault import Part
 from agentv_stages.sinks.transcript import Identity
 
-TRANSCRIPT, LETTERS = ".transcript.jsonl", ".dead-letters.jsonl"
-RAW_LOG, SUMMARY_LOG = ".stream.jsonl", ".stream.log"
-
 
 class Append(NamedTuple):
     """Whole lines for the end of the output with this suffix."""

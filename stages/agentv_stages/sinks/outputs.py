@@ -16,17 +16,8 @@ from agentv_stages.model.fault import Fault
 from agentv_stages.model.message import Message
 from agentv_stages.session.saved import SavedMessages
 from agentv_stages.sinks import dead_letters, raw_log
-from agentv_stages.sinks.output import (
-    LETTERS,
-    RAW_LOG,
-    SUMMARY_LOG,
-    TRANSCRIPT,
-    Append,
-    Operation,
-    Output,
-    Patch,
-    Put,
-)
+from agentv_stages.sinks.output import Append, Operation, Output, Patch, Put
+from agentv_stages.sinks.suffixes import LETTERS, RAW_LOG, SUMMARY_LOG, TRANSCRIPT
 from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members, patch
 
