@@ -5,8 +5,9 @@ session continues that is cut off first. So at rest the files are those of a fin
 are cut back to the length recorded in the cursor.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -30,7 +31,30 @@ from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import StreamLog
 
 SUFFIXES = (*suffixes(), RESULT)
-Place = Callable[[Observer, int | None], tuple[Path, str, Identity]]
+
+
+class OutputPlace(Protocol):
+    """Where a session's outputs go."""
+
+    def find(self, observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
+        """Folder, name and identity, once the session is known; `named_ms` is the start that their name had before."""
+        ...
+
+    def taken(self, path: Path) -> bool:
+        """Whether a transcript is another session's."""
+        ...
+
+    def claim(self, path: Path, take: bool) -> bool:
+        """Whether a transcript was already ours; with `take` it is claimed."""
+        ...
+
+    def made(self, path: Path, there: bool) -> None:
+        """A transcript is ours from now on, or was removed."""
+        ...
+
+    def hold(self, folder: Path) -> None:
+        """Locks a folder against others. Raises: FolderInUse."""
+        ...
 
 
 class OutputState(Struct):
@@ -57,30 +81,11 @@ class OutputState(Struct):
 
 
 class FollowOutputs:
-    """The files of one session.
+    """The files of one session at a place."""
 
-    `place` returns where they go once the session is known; it is given the start (UTC ms) that their name had before.
-    `taken` says whether a transcript is another session's; `claim` whether it was already ours, and can also claim it.
-    `made` is called for a transcript that is ours from now on (True), or was removed (False).
-    `hold` locks a folder against others; raises FolderInUse if another follower uses it.
-    """
-
-    def __init__(
-        self,
-        place: Place,
-        stream_log: StreamLog,
-        taken: Callable[[Path], bool],
-        claim: Callable[[Path, bool], bool],
-        made: Callable[[Path, bool], None],
-        hold: Callable[[Path], None] = lambda folder: None,
-        result: bool = True,
-    ) -> None:
-        self._made = made
-        self._hold = hold
+    def __init__(self, place: OutputPlace, stream_log: StreamLog, result: bool = True) -> None:
         self._place = place
-        self._claim = claim
         self._wanted = Wanted(stream_log=stream_log)
-        self._taken = taken
         self._result = result
         self._writer = Writer(make_outputs(self._wanted))
         self._files: dict[str, GrowingOutput] = {}
@@ -156,7 +161,7 @@ class FollowOutputs:
                 state.path(".dead").rmdir()
         except OSError as error:
             raise SinkError(str(state.path(TRANSCRIPT)), error) from error
-        self._made(state.path(TRANSCRIPT), False)
+        self._place.made(state.path(TRANSCRIPT), False)
         self._named_ms = state.identity.started_ms
         self.state, self.provisional = None, False
         if self._writer.begun:
@@ -235,18 +240,18 @@ class FollowOutputs:
         return RAW_LOG if self._wanted.stream_log == "raw" else SUMMARY_LOG
 
     def _open(self, observer: Observer) -> OutputState:
-        folder, stem, identity = self._place(observer, self._named_ms)
+        folder, stem, identity = self._place.find(observer, self._named_ms)
         path = folder / f"{stem}{TRANSCRIPT}"
         n = 2
         try:
-            while self._taken(path) or self._foreign(path, identity):
+            while self._place.taken(path) or self._foreign(path, identity):
                 path = folder / f"{stem}-{n}{TRANSCRIPT}"
                 n += 1
             state = OutputState(str(folder), path.name.removesuffix(TRANSCRIPT), identity)
             self._use(state)
             self._cut()
             if path.exists():
-                self._made(path, True)
+                self._place.made(path, True)
             return state
         except OSError as error:
             raise SinkError(str(path), error) from error
@@ -259,20 +264,20 @@ class FollowOutputs:
         """
         log = logical_name(Path(log_of(path, identity.session_id)).name)
         if not path.exists() or log == logical_name(Path(identity.path or "").name):
-            self._claim(path, True)
+            self._place.claim(path, True)
             return False
-        return not self._claim(path, False)
+        return not self._place.claim(path, False)
 
     def _use(self, state: OutputState) -> None:
         """The files at a place, to go on at the lengths that are known."""
-        self._hold(Path(state.folder))
+        self._place.hold(Path(state.folder))
         self.state = state
         lengths = {TRANSCRIPT: state.transcript, LETTERS: state.letters, self._log_suffix: state.log, **state.others}
         self._files = {
             output.suffix: GrowingOutput(
                 state.path(output.suffix),
                 lengths.get(output.suffix, 0),
-                (lambda path: self._made(path, True)) if output.suffix == TRANSCRIPT else None,
+                (lambda path: self._place.made(path, True)) if output.suffix == TRANSCRIPT else None,
                 at_need=output.suffix not in (TRANSCRIPT, self._log_suffix),
             )
             for output in self._writer.outputs

@@ -37,34 +37,9 @@ class Placing:
         """The outputs of a session, None if no files are written."""
         if not self.plan.files:
             return None
+        return FollowOutputs(SessionPlace(self, session), self.plan.settings.stream_log)
 
-        def ours(path: Path) -> bool:
-            return self._claim(path, False) and not taken(path)
-
-        def left_start(folder: Path, rest: str) -> int | None:
-            for name in sorted(self._there(folder).get(rest, ())):
-                started = stem_start(name)
-                if started is not None and ours(folder / name):
-                    return started
-            return None
-
-        def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
-            folder, name, identity = place_of(observer, session.main, self.plan.settings, named_ms, left_start)
-            for left in left_by_crash(self._there(folder), folder, name, identity):
-                if ours(left):
-                    self._unmake(left)
-            return folder, name, identity
-
-        def taken(path: Path) -> bool:
-            if self.taken.get(str(path), session.number) not in (session.number, KEPT):
-                return True
-            others = (s.outputs.state for s in self.hot.values() if s is not session and s.outputs is not None)
-            folder, name = str(path.parent), path.name.removesuffix(TRANSCRIPT)
-            return any(state is not None and state.stem == name and state.folder == folder for state in others)
-
-        return FollowOutputs(place, self.plan.settings.stream_log, taken, self._claim, self._made, self._hold)
-
-    def _there(self, folder: Path) -> dict[str, list[str]]:
+    def there(self, folder: Path) -> dict[str, list[str]]:
         """The transcripts in a folder when it was first used, by the name without the start time: a crash left its
         outputs before."""
         found = self._left.get(folder)
@@ -74,14 +49,14 @@ class Placing:
                 found.setdefault(path.name.partition("_")[2], []).append(path.name)
         return found
 
-    def _claim(self, path: Path, take: bool) -> bool:
+    def claim(self, path: Path, take: bool) -> bool:
         return self.store is not None and self.store.claims.claim(str(path), take)
 
-    def _made(self, path: Path, there: bool) -> None:
+    def made(self, path: Path, there: bool) -> None:
         if self.store is not None:
             self.store.claims.made(path) if there else self.store.claims.unmade(path)
 
-    def _unmake(self, left: Path) -> None:
+    def unmake(self, left: Path) -> None:
         """Deletes a transcript that a crash left under another start time, and the files beside it."""
         if self.store is not None and self.store.claims.is_made(left):
             self.store.claims.unmade(left)
@@ -89,9 +64,53 @@ class Placing:
             for suffix in SUFFIXES:
                 left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
 
-    def _hold(self, folder: Path) -> None:
+    def hold(self, folder: Path) -> None:
         if self.plan.folders is not None:
             self.plan.folders.hold(folder.absolute())
+
+
+@dataclass
+class SessionPlace:
+    """The place of one session, as its outputs need it (`OutputPlace`)."""
+
+    places: Placing
+    session: Followed
+
+    def find(self, observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
+        places = self.places
+        found = place_of(observer, self.session.main, places.plan.settings, named_ms, self._left_start)
+        for left in left_by_crash(places.there(found[0]), *found):
+            if self._ours(left):
+                places.unmake(left)
+        return found
+
+    def taken(self, path: Path) -> bool:
+        number, places = self.session.number, self.places
+        if places.taken.get(str(path), number) not in (number, KEPT):
+            return True
+        others = (s.outputs.state for s in places.hot.values() if s is not self.session and s.outputs is not None)
+        folder, name = str(path.parent), path.name.removesuffix(TRANSCRIPT)
+        return any(state is not None and state.stem == name and state.folder == folder for state in others)
+
+    def claim(self, path: Path, take: bool) -> bool:
+        return self.places.claim(path, take)
+
+    def made(self, path: Path, there: bool) -> None:
+        self.places.made(path, there)
+
+    def hold(self, folder: Path) -> None:
+        self.places.hold(folder)
+
+    def _ours(self, path: Path) -> bool:
+        return self.claim(path, False) and not self.taken(path)
+
+    def _left_start(self, folder: Path, rest: str) -> int | None:
+        """The start time in the name of a transcript that a crash left."""
+        for name in sorted(self.places.there(folder).get(rest, ())):
+            started = stem_start(name)
+            if started is not None and self._ours(folder / name):
+                return started
+        return None
 
 
 def place_of(
