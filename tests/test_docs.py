@@ -15,7 +15,6 @@ from agentv_stages.figures.stats import Stats
 from agentv_stages.model.provider import Provider
 from agentv_stages.providers import all_providers
 from agentv_stream.documentation.docs_pages import PAGES
-from agentv_stream.documentation.provider_table import PRODUCED
 from support.consuming import SESSION
 
 ROOT = Path(__file__).parents[1]
@@ -100,8 +99,8 @@ def test_the_guide_is_read_as_it_is_written() -> None:
 
 def test_the_guide_names_every_program_that_prints_a_stream() -> None:
     guide = (DOCS / "guide.md").read_text(encoding="utf-8")
-    dialects = [d.name for p in all_providers() if p.name != "generic" for d in p.dialects if d.live]
-    programs = {PRODUCED[name].split()[0] for name in dialects}
+    made_by = [d.about.made_by for p in all_providers() if p.name != "generic" for d in p.dialects if d.live]
+    programs = {(line or "").split()[0] for line in made_by}
     assert len(programs) > 10
     assert not [name for name in sorted(programs) if not re.search(rf"^{name} |`{name} ", guide, re.MULTILINE)]
 

@@ -11,11 +11,10 @@ from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
-from agentv_stages.figures.result import Result
+from agentv_stages.figures.result import Result, SessionFacts
+from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.extras import extra
 
-DISPLAYED = frozenset(("cursor-stream", "cursor-transcript"))
-"""Dialects that give a model's display name (`Auto`, `GPT-5`): which model was really called is not known."""
 _MOST_TOKENS = 10**15  # a log can claim any number, even a negative one: such are not priced
 _CLOUD = re.compile(r"(?:(?:us|eu|apac|global|jp|au)\.)?(?:anthropic|amazon|meta|openai)\.|-v\d+:\d+\Z|@\d+\Z")
 
@@ -33,6 +32,12 @@ def estimate_cost(result: Result) -> None:
     check_installed()
     result.price_table_date = price_table_date()
     result.estimated_cost_usd = _estimate(result)
+
+
+def _displayed(session: SessionFacts) -> bool:
+    """Whether models have the names that are shown to people (`Auto`, `GPT-5`): which one was called is not known."""
+    dialects = get_provider(session.provider).dialects if session.provider in {p.name for p in all_providers()} else ()
+    return any(dialect.displayed_models for dialect in dialects if dialect.name == session.dialect)
 
 
 def cost_text(result: Result) -> str:
@@ -69,7 +74,7 @@ def dated_prices(prices: Any) -> list[Any]:
 
 
 def _estimate(result: Result) -> float | None:
-    if result.session.dialect in DISPLAYED:
+    if _displayed(result.session):
         return None
     by_model = {name: tokens for name, tokens in result.tokens_by_model.items() if any(tokens.values())}
     model = next(iter(by_model), result.session.model)

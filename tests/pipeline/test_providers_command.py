@@ -10,7 +10,7 @@ from agentv_stages.providers import all_providers
 from agentv_stream.cli import build
 from agentv_stream.documentation.provider_page import MEASURED, markdown
 from agentv_stream.documentation.provider_survey import survey
-from agentv_stream.documentation.provider_table import ENDS, LAYOUTS, PRODUCED, VERSIONS, dialect_rows
+from agentv_stream.documentation.provider_table import dialect_rows
 from support.decoding import corpus
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "providers.md"
@@ -53,16 +53,15 @@ def test_an_unknown_provider_is_an_error_of_usage() -> None:
     assert run("--provider", "nobody")[0] == 2
 
 
-def test_the_tables_speak_of_dialects_that_exist() -> None:
-    assert set(PRODUCED) == NAMES
-    assert set(VERSIONS) <= NAMES
-    assert set(ENDS) == NAMES  # without a row the page says that the status is unknown
-    assert set(LAYOUTS) <= NAMES
+def test_people_are_told_where_each_dialect_comes_from_and_how_it_ends() -> None:
+    abouts = [dialect.about for provider in all_providers() for dialect in provider.dialects]
+    assert all(about.made_by and about.end for about in abouts)  # without an end the page says that it is unknown
 
 
 def test_an_old_layout_is_named_where_it_is_looked_for() -> None:
     provider = next(provider for provider in all_providers() if provider.name == "vibe")
-    assert set(LAYOUTS["vibe-session-old"]) < set(provider.roots[0].patterns)
+    (dialect,) = (dialect for dialect in provider.dialects if dialect.name == "vibe-session-old")
+    assert set(dialect.about.places or ()) < set(provider.roots[0].patterns)
     row = next(row for row in dialect_rows([provider]) if row.dialect == "vibe-session-old")
     assert row.lies_in[0] == "~/.vibe/logs/session/session_*/messages.jsonl"
 

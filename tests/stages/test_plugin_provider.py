@@ -109,8 +109,56 @@ def test_the_page_names_all_that_an_installer_needs(plugin: Path, tmp_path: Path
     assert {"name", "version"} <= tomllib.loads(blocks()["pyproject.toml"])["project"].keys()
     told = run(plugin, *PROGRAM, "providers", "--provider", "abacus", cwd=tmp_path).stdout.decode()
     assert told.splitlines()[0] == "Abacus (abacus, also abacus-cli)"
-    assert "from: " not in told  # of a plug-in nobody knows it here
-    assert "versions: " not in told
+    assert "    from: abacus run --json PROMPT\n    versions: 0.3\n    end: `bye`\n" in told
+
+
+TARGETS = "targets:\n  - {name: mine, provider: abacus, model: bead-2, executable: ./abacus}\n"
+
+
+def run_target(site: Path, folder: Path) -> dict[str, Any]:
+    """The result of a run of a target of that kind; the agent prints the page's recording."""
+    program = folder / "abacus"
+    program.write_text(f'#!/bin/sh\n[ "$*" = "run --json -m bead-2 Fix it." ] && cat {site / "abacus.jsonl"}\n')
+    program.chmod(0o755)
+    (folder / "targets.yaml").write_text(TARGETS)
+    words = ("run", "--targets", "targets.yaml", "--target", "mine", "--prompt", "Fix it.", "--out", "r", "-q")
+    done = run(site, *PROGRAM, *words, cwd=folder)
+    assert done.returncode == 0, done.stderr.decode()
+    (path,) = (folder / "r").glob("*.json")
+    value: dict[str, Any] = json.loads(path.read_bytes())
+    return value
+
+
+def test_a_target_of_its_kind_is_run(plugin: Path, tmp_path: Path) -> None:
+    value = run_target(plugin, tmp_path)
+    assert (value["session"]["provider"], value["status"], value["tool_use_summary"]["turns"]) == (
+        "abacus",
+        "complete",
+        3,
+    )
+
+
+def test_a_provider_of_the_project_touches_its_package_and_its_name(plugin: Path, tmp_path: Path) -> None:
+    """With nothing else changed it is detected, decoded, listed, and started for a target."""
+    site = tmp_path / "site"
+    shutil.copytree(ROOT / "stages" / "agentv_stages", site / "agentv_stages", ignore=shutil.ignore_patterns("*.pyc"))
+    providers = site / "agentv_stages" / "providers"
+    shutil.copytree(plugin / "abacus_agent", providers / "abacus", ignore=shutil.ignore_patterns("__pycache__"))
+    for module in (providers / "abacus").glob("*.py"):
+        module.write_text(module.read_text().replace("abacus_agent", "agentv_stages.providers.abacus"))
+    names = providers / "__init__.py"
+    before = names.read_text()
+    names.write_text(before.replace('"generic"),', '"generic", "abacus"),'))
+    assert names.read_text() != before
+    shutil.copy(plugin / "abacus.jsonl", site)
+    assert run_target(site, tmp_path)["session"]["provider"] == "abacus"
+    told = run(site, *PROGRAM, "providers", "--provider", "abacus", cwd=tmp_path).stdout.decode()
+    assert told.startswith("Abacus (abacus, also abacus-cli)\n  abacus-json  (live)\n    from: abacus run --json")
+    code = "from agentv_stream.running.prompt import prompt_of; print(prompt_of(['npx', 'abacus', 'run', 'Fix it.']))"
+    assert run(site, "-c", code, cwd=tmp_path).stdout == b"Fix it.\n"
+    recorded = (plugin / "abacus.jsonl").read_bytes()
+    consumed = run(site, *PROGRAM, "consume", "--out", "out", stdin=recorded, cwd=tmp_path)
+    assert b"[abacus bead-2]" in consumed.stderr
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,9 @@ def prepare_worker() -> None:
     """Run once per worker process: it obeys its parent, imports everything, and pauses the garbage collector."""
     obey_parent()
     import agentv_stream.bulk.worker  # noqa: F401  # pyright: ignore[reportUnusedImport] - loads all that tasks need
-    from agentv_stages.providers import get_provider
+    from agentv_stages.providers import NAMES, get_provider
 
-    get_provider("claude")  # others on first use: importing Codex takes as long as reading 30 sessions
+    get_provider(NAMES[0])  # the commonest; others on first use: importing Codex takes as long as reading 30 sessions
     gc.disable()
     gc.collect()
     gc.freeze()

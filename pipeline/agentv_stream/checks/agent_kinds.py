@@ -1,56 +1,36 @@
 """AgentV's kinds of targets: how the agents among them are started, and which settings a target may have."""
 
-from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
-PROMPT = "{PROMPT}"
-MODEL = "{MODEL}"
+from agentv_stages.model.provider import MODEL as MODEL
+from agentv_stages.model.provider import PROMPT as PROMPT
+from agentv_stages.model.provider import Start
+from agentv_stages.providers import all_providers
 
 
-@dataclass(frozen=True, slots=True)
-class AgentKind:
-    """How the agents of a provider kind are started: `command` with {PROMPT}, `model` the option words for a model, if
-    one is set; None if the model can only be set in the agent's own configuration. `piped` is the command for a prompt
-    on standard input, None if it is not known to read one there."""
+class AgentKind(NamedTuple):
+    """A provider kind that is a command-line agent: whose, and how it is started. `provider` is empty for any other
+    command."""
 
     provider: str
-    command: tuple[str, ...]
-    model: tuple[str, ...] | None = ("--model", MODEL)
-    piped: tuple[str, ...] | None = None
+    start: Start
 
 
-_CLAUDE = AgentKind(
-    "claude",
-    ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"),
-    piped=("claude", "-p", "--output-format", "stream-json", "--verbose"),
-)
-_CODEX = AgentKind("codex", ("codex", "exec", "--json", PROMPT), ("-m", MODEL), ("codex", "exec", "--json", "-"))
-_COPILOT = AgentKind("copilot", ("copilot", "-p", PROMPT, "--output-format", "json"))
-_GEMINI = AgentKind(
-    "gemini",
-    ("gemini", "-p", PROMPT, "--output-format", "stream-json"),
-    ("-m", MODEL),
-    ("gemini", "--output-format", "stream-json"),
-)
-_PI = AgentKind("pi", ("pi", "-p", PROMPT, "--mode", "json"))
+ANY_COMMAND = "cli"
 
-AGENT_KINDS: dict[str, AgentKind] = {
-    **dict.fromkeys(("claude", "claude-cli", "claude-code", "claude-sdk", "cc-mirror"), _CLAUDE),
-    **dict.fromkeys(("codex", "codex-cli", "codex-sdk", "codex-app-server"), _CODEX),
-    **dict.fromkeys(("copilot", "copilot-cli", "copilot-sdk"), _COPILOT),
-    **dict.fromkeys(("gemini-cli",), _GEMINI),
-    **dict.fromkeys(("pi", "pi-cli", "pi-sdk", "pi-rpc", "pi-coding-agent"), _PI),
-    **dict.fromkeys(("oh-my-pi", "omp"), AgentKind("oh-my-pi", ("omp", "-p", PROMPT, "--mode", "json"))),
-    "opencode": AgentKind("opencode", ("opencode", "run", "--format", "json", PROMPT)),
-    "kilo": AgentKind("kilo", ("kilo", "run", "--format", "json", PROMPT)),
-    "qwen": AgentKind("qwen", ("qwen", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
-    "kimi": AgentKind("kimi", ("kimi", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
-    "cline": AgentKind("cline", ("cline", "--json", PROMPT), ("-m", MODEL)),
-    "grok": AgentKind("grok", ("grok", "-p", PROMPT, "--output-format", "streaming-json"), ("-m", MODEL)),
-    "openhands": AgentKind("openhands", ("openhands", "--headless", "--json", "-t", PROMPT), None),
-    **dict.fromkeys(("vibe", "mistral-vibe"), AgentKind("vibe", ("vibe", "-p", PROMPT, "--output", "streaming"), None)),
-    "cli": AgentKind("", (), ()),
-}
-"""AgentV's provider kinds that are command-line agents, and the agents for which it has no kind."""
+
+@cache
+def agent_kinds() -> dict[str, AgentKind]:
+    """AgentV's provider kinds that are command-line agents, and the agents for which it has no kind."""
+    found = {
+        kind: AgentKind(provider.name, provider.start)
+        for provider in all_providers()
+        if provider.start is not None
+        for kind in provider.start.kinds
+    }
+    return {**found, ANY_COMMAND: AgentKind("", Start((), ()))}
+
 
 OTHER_KINDS = frozenset(
     (

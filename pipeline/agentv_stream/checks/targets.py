@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agentv_stages.model.provider import Start
 from agentv_stages.trajectory.config import MOST
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stream.checks.agent_kinds import AGENT_KINDS, MODEL, OTHER_KINDS, PROMPT, SETTINGS, AgentKind
+from agentv_stream.checks.agent_kinds import MODEL, OTHER_KINDS, PROMPT, SETTINGS, agent_kinds
 from agentv_stream.checks.variables import VARIABLE
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
 from agentv_stream.nearest import nearly
@@ -195,13 +196,13 @@ class _Reader:
         if not isinstance(kind, str):
             raise self.document.error(at, f"the target {name!r} needs a provider")
         low = kind.lower().replace("_", "-")
-        if low not in AGENT_KINDS and kind.lower() not in OTHER_KINDS and low not in OTHER_KINDS:
-            known = (*AGENT_KINDS, *OTHER_KINDS)
+        if low not in agent_kinds() and kind.lower() not in OTHER_KINDS and low not in OTHER_KINDS:
+            known = (*agent_kinds(), *OTHER_KINDS)
             raise self.document.error((*at, "provider"), f"no version knows a provider {kind!r}", known, kind)
         self.found.targets[name] = self.make(at, name, low, target)
 
     def make(self, at: At, name: str, kind: str, target: dict[str, Any]) -> Target:
-        agent = AGENT_KINDS.get(kind)
+        agent = agent_kinds().get(kind)
         self.unset = {}
         for key in ("model", "cwd", "log_dir", "log_directory"):
             if not isinstance(target.get(key), str | None):
@@ -223,26 +224,26 @@ class _Reader:
         if agent is None:
             made.why_not = f"{kind} is no agent on a command line"
             return made
-        made.command = self.command(at, target, agent, made.model)
-        made.piped = self.piped(at, target, agent, made.model)
+        made.command = self.command(at, target, agent.start, made.model)
+        made.piped = self.piped(at, target, agent.start, made.model)
         self.hiding = True
         hidden = self.text(model) if isinstance(model, str) else None
-        made.shown = self.command(at, target, agent, hidden)
-        made.piped_shown = self.piped(at, target, agent, hidden)
+        made.shown = self.command(at, target, agent.start, hidden)
+        made.piped_shown = self.piped(at, target, agent.start, hidden)
         self.hiding = False
         made.unset = tuple(self.unset)
         if not made.command and not self.errors.all:  # then its name is the error
             raise self.document.error(at, f"the target {name!r} needs a command")
         return made
 
-    def piped(self, at: At, target: dict[str, Any], agent: AgentKind, model: str | None) -> tuple[str, ...]:
+    def piped(self, at: At, target: dict[str, Any], start: Start, model: str | None) -> tuple[str, ...]:
         """The command line for a prompt on standard input; empty if the target's own one holds the prompt."""
-        if agent.piped is None:
+        if start.piped is None:
             return ()
-        words = self.command(at, target, replace(agent, command=agent.piped), model)
+        words = self.command(at, target, replace(start, command=start.piped), model)
         return () if any(PROMPT in word for word in words) else words
 
-    def command(self, at: At, target: dict[str, Any], agent: AgentKind, model: str | None) -> tuple[str, ...]:
+    def command(self, at: At, target: dict[str, Any], start: Start, model: str | None) -> tuple[str, ...]:
         """The kind's own command line with the target's program and further arguments."""
         keys = ("executable", "binary", "command", "command_template")
         for key in (*keys, "args", "arguments"):
@@ -267,17 +268,17 @@ class _Reader:
             self.warn(at, f"{signs[0]} in its command line is a plain word: no shell reads it; write sh -c '…'")
         if any(PROMPT in word for word in given):
             return (*given, *words)  # a whole command line given by the user
-        if not agent.command:
+        if not start.command:
             return (*given, *words, PROMPT) if given else ()
-        if model and agent.model is None:
+        if model and start.model is None:
             raise self.document.error(
-                (*at, "model"), f"{agent.command[0]} has no option for a model: configure it there"
+                (*at, "model"), f"{start.command[0]} has no option for a model: configure it there"
             )
-        chosen = [word.replace(MODEL, model) for word in agent.model or ()] if model else []
-        head = given or [agent.command[0]]
-        if agent.command[-1] == PROMPT:
-            return (*head, *agent.command[1:-1], *chosen, *words, PROMPT)
-        return (*head, *agent.command[1:], *chosen, *words)
+        chosen = [word.replace(MODEL, model) for word in start.model or ()] if model else []
+        head = given or [start.command[0]]
+        if start.command[-1] == PROMPT:
+            return (*head, *start.command[1:-1], *chosen, *words, PROMPT)
+        return (*head, *start.command[1:], *chosen, *words)
 
     def warn(self, at: At, text: str) -> None:
         warning = f"{self.document.path}:{self.document.line(at)}: {text}"

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import told_path
 from agentv_stages.model.times import iso, nearest_date_ms
-from agentv_stages.providers import get_provider
-from agentv_stages.providers.kilo.detect import is_kilo
+from agentv_stages.providers import get_provider, store_owner
 from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, header_json, read_header
 from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
 from agentv_stream.errors import SourceError, UsageError
@@ -267,8 +266,8 @@ def _stored(root: Root, unread: Callable[[str], object] | None) -> list[Session]
 
 
 def _header_of(row: StoredSession) -> Header:
-    name = "kilo" if row.provider == "opencode" and is_kilo(row.version) else row.provider
-    header = Header(name, f"{name}-rows", row.id, row.directory, row.created_ms, row.model, row.version)
+    provider, dialect = store_owner(row.provider, row.version)
+    header = Header(provider.name, dialect.name, row.id, row.directory, row.created_ms, row.model, row.version)
     header.title, header.parent = row.title, row.parent_id
     return header
 

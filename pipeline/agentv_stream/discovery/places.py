@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentv_stages.model.provider import LogRoot, Provider
-from agentv_stages.providers import all_providers, get_provider
+from agentv_stages.providers import all_providers
 from agentv_stream.errors import UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.forms import told_twice
@@ -124,7 +124,8 @@ def _named(text: str, provider: str | None) -> list[Root]:
     place = str(at)
     one = named_provider(name or provider)
     if is_database(place):
-        return [Root(str(at.parent), one or get_provider("opencode"), (at.name,), database=True)]
+        owner = one or next(p for p in all_providers() if p.owns_store is not None and p.owns_store(None))
+        return [Root(str(at.parent), owner, (at.name,), database=True)]
     logs = [p for root in one.roots if not root.database for p in root.patterns] if one is not None else []
     roots = [Root(place, one, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
     for owner in [one] if one is not None else all_providers():

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from agentv_stages.figures.result import Result
 from agentv_stages.model.event import ToolCall, ToolResult, call_key
+from agentv_stages.providers import all_providers
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import SessionReader, read_file
 
@@ -73,19 +74,19 @@ def _outcome(mark: str, calls: list[ToolCall], results: Mapping[str, ToolResult]
 def recordings(folder: Path) -> list[Path]:
     """The live stream of a recorded scenario and the main log that it left on disk, as far as they are there."""
     found = [path for path in (folder / "stream.jsonl", folder / "stream.jsonl.gz") if path.exists()]
-    logs = [p for pattern in DISK for p in (folder / "home").glob(pattern) if not _is_childs(p)]
+    logs = [p for pattern in _disk() for p in (folder / "home").glob(pattern) if not _is_childs(p)]
     return found + sorted(logs, key=lambda p: -p.stat().st_size)[:1]
 
 
-DISK = (
-    ".claude/projects/*/*.jsonl",
-    ".codex/sessions/**/rollout-*.jsonl",
-    ".copilot/session-state/*/events.jsonl",
-    ".gemini/tmp/*/chats/session-*.json*",
-    ".pi/agent/sessions/**/*.jsonl",
-    ".qwen/projects/*/chats/*.jsonl",
-    "export-*.json",
-)
+EXPORTS = ("export-*.json",)
+
+
+def _disk() -> list[str]:
+    """The globs below a home folder that find agents' logs."""
+    roots = [root for provider in all_providers() for root in provider.roots if not root.database]
+    return [*EXPORTS, *(f"{root.default.removeprefix('~/')}/{pattern}" for root in roots for pattern in root.patterns)]
+
+
 _CHILD = (b'"parent_thread_id":"', b'"kind":"subagent"', b'"parentID": "ses_')
 
 

@@ -7,16 +7,10 @@ Cline 3.0, Continue 1.5, Kimi Code 2.1, Kilo 7.7, Grok Build 1.0, oh-my-pi 18.2,
 from collections.abc import Sequence
 from pathlib import Path
 
-AGENTS = frozenset(
-    (
-        *("claude", "codex", "copilot", "gemini", "pi", "omp", "opencode", "kilo", "qwen", "cursor-agent", "cline"),
-        *("cn", "kimi", "grok", "openhands", "vibe"),
-    )
-)
+from agentv_stages.providers import all_providers
+
 RUNNERS = frozenset(("npx", "bunx", "pnpx", "uvx", "env", "timeout", "nice", "node"))
 PROMPT_OPTIONS = frozenset(("-p", "--print", "--prompt", "--single", "-i", "--prompt-interactive"))
-ONLY_OPTIONS = {"openhands": frozenset(("-t", "--task"))}
-"""Agents whose prompt is always the value of one of their options, never a positional argument."""
 SUBCOMMANDS = frozenset(("exec", "e", "run"))
 SWITCHES = frozenset(
     (
@@ -57,16 +51,17 @@ def prompt_of(command: Sequence[str]) -> str | None:
         while words and (words[0].startswith("-") or "=" in words[0] or words[0].isdigit()):
             words = words[1:]
     agent = Path(words[0]).name.split("@")[0].removesuffix(".js") if words else ""
-    if agent not in AGENTS:
+    start = next((p.start for p in all_providers() if p.start is not None and p.start.program == agent), None)
+    if start is None:
         return None
-    rest, options = words[1:], ONLY_OPTIONS.get(agent, PROMPT_OPTIONS)
+    rest, options = words[1:], start.prompt_options or PROMPT_OPTIONS
     for i, word in enumerate(rest):
         name, equals, value = word.partition("=")
         if equals and name in options and name in ("--prompt", "--print", "--single", "--task"):
             return value
         if word in options and i + 1 < len(rest) and not rest[i + 1].startswith("-"):
             return rest[i + 1]
-    return None if agent in ONLY_OPTIONS else _last_word(rest)
+    return None if start.prompt_options else _last_word(rest)
 
 
 def _last_word(rest: list[str]) -> str | None:

@@ -73,8 +73,8 @@ def _named(companion: Companion, path: str) -> Companion:
 
 
 def may_be_companions(provider: Provider) -> bool:
-    """Whether a file that looks like a session of its own may belong to another one: the names of Claude's tell."""
-    return provider.companions is not no_companions and provider.name != "claude"
+    """Whether a file that looks like a session of its own may belong to another one."""
+    return provider.companions is not no_companions and not provider.telling_names
 
 
 def context_of(provider: Provider, path: str, folder: Folder | None = None) -> DecodeContext:

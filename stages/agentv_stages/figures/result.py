@@ -216,7 +216,7 @@ class Observer:
         self.provider = provider
         self.dialect = dialect
         self.facts_observer = FactsObserver()
-        self.stats = Stats(watch, lines=dialect.name == "claude-stream")
+        self.stats = Stats(watch, lines=dialect.lines)
         self.totals = Totals()
         self.counters = Counters()
 

@@ -75,6 +75,19 @@ class RecordDecoder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What people are told of a dialect: the command that makes it, the versions in the recordings that it was tested
+    with (other logs do not say theirs), its end record or how a good end is recognised without one. `places` are globs
+    below the provider's roots, if they are not the first pattern's; empty: it may be anywhere.
+    """
+
+    made_by: str | None = None
+    versions: str | None = None
+    end: str | None = None
+    places: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """One log format of a provider.
 
@@ -85,6 +98,9 @@ class Dialect:
     `has_prompt` False: the log does not contain the user's prompt, so a caller who knows it may add it.
     `answer_only`: the last answer and nothing of what was done for it, so that figures would say nothing; `run` does
     not take it for a stream of events.
+    `stored`: rows of a database that several agents share. `lines`: a line is a content block of an answer, which
+    bobbin's older count of turns is about. `displayed_models`: models have the names that are shown to people, so that
+    it is not known which one was called. `about` is for people.
     `ranges`: a decoder that starts in the middle of a log soon knows all that it needs, so ranges of a large log can be
     decoded in parallel.
     """
@@ -98,6 +114,35 @@ class Dialect:
     has_prompt: bool = True
     ranges: bool = False
     answer_only: bool = False
+    stored: bool = False
+    lines: bool = False
+    displayed_models: bool = False
+    about: About = About()
+
+
+PROMPT = "{PROMPT}"
+MODEL = "{MODEL}"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How an agent's program is started so that it prints a live dialect.
+
+    `command` begins with the program and contains PROMPT; `piped` is the command for a prompt on standard input, None
+    if it is not known to read one there. `model` are the option words for a MODEL; None if it can only be set in the
+    agent's own configuration. `kinds` are the kinds of targets in AgentV that mean this agent, and its name where
+    AgentV has no kind. `prompt_options`: the prompt is always the value of one of these, never an argument of its own.
+    """
+
+    command: tuple[str, ...]
+    model: tuple[str, ...] | None = ("--model", MODEL)
+    piped: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] = ()
+    prompt_options: frozenset[str] | None = None
+
+    @property
+    def program(self) -> str:
+        return self.command[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +206,11 @@ class Provider:
     `aliases` are AgentV's provider kinds that mean this provider. `companions(path, folder)` lists the sub-agents'
     files of the session whose main file is `path`, in a fixed order; files that continue its own log come first. Where
     it is expensive to find out who started them, `companion_files` returns only their paths, so that a follower calls
-    `companions` only for new ones. `context` gives the decoder of a main file what files beside the log say.
-    `kept_outputs` is the folder in which the agent keeps outputs that are too large for the log at a path. `store` says
-    what the tables of its database mean.
+    `companions` only for new ones. `telling_names`: the name of a sub-agent's file shows that it is one, so that no
+    other file needs to be examined. `start` is how `run` starts the agent. `context` gives the decoder of a main file
+    what files beside the log say. `kept_outputs` is the folder in which the agent keeps outputs that are too large for
+    the log at a path. `store` says what the tables of its database mean. `owns_store` says whether a session in a
+    database that several agents share is this agent's, by the version that wrote it.
     """
 
     name: str
@@ -175,6 +222,9 @@ class Provider:
     companions: Callable[[str, Folder], list[Companion]] = no_companions
     companion_files: Callable[[str, Folder], list[str]] | None = None
     context: Callable[[str, Folder], DecodeContext] = plain_context
+    telling_names: bool = False
+    start: Start | None = None
+    owns_store: Callable[[str | None], bool] | None = None
     titles: TitleIndex | None = None
     kept_outputs: Callable[[str], str | None] | None = None
     store: StoreTable | None = None

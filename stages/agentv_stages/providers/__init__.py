@@ -78,6 +78,16 @@ def get_provider(name: str) -> Provider:
     raise KeyError(name)
 
 
+def store_owner(name: str, version: str | None = None) -> tuple[Provider, Dialect]:
+    """Whose session it is in a database of that provider, and its dialect. Several agents may share the form of the
+    database; then the version that wrote the session decides.
+    """
+    owner = get_provider(name)
+    if owner.owns_store is not None:
+        owner = next(p for p in all_providers() if p.owns_store is not None and p.owns_store(version))
+    return owner, next(dialect for dialect in owner.dialects if dialect.stored)
+
+
 def all_providers() -> list[Provider]:
     """Every provider, in the order of detection, plug-ins last."""
     return [*map(get_provider, NAMES), *plugins().values()]

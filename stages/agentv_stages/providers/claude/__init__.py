@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from agentv_stages.model.event import sidechain
 from agentv_stages.model.provider import (
+    PROMPT,
+    About,
     Companion,
     DecodeContext,
     Dialect,
@@ -17,6 +19,7 @@ from agentv_stages.model.provider import (
     LogRoot,
     Provider,
     RecordDecoder,
+    Start,
 )
 from agentv_stages.providers.claude import compaction, session, stream
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
@@ -157,6 +160,12 @@ PROVIDER = Provider(
             losses=stream.LOSSES,
             has_prompt=False,
             ranges=True,
+            about=About(
+                made_by="claude -p PROMPT --output-format stream-json --verbose",
+                versions="1.0.60 to 2.1.332",
+                end="`result`; of several the last",
+            ),
+            lines=True,
         ),
         Dialect(
             "claude-session",
@@ -166,9 +175,20 @@ PROVIDER = Provider(
             has_end=False,
             losses=session.LOSSES,
             ranges=True,
+            about=About(
+                made_by="every session",
+                versions="1.0.0 to 2.1.332",
+                end="none; complete when the last answer's `stop_reason` is final",
+            ),
         ),
     ),
     tools=TABLE,
+    start=Start(
+        ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"),
+        piped=("claude", "-p", "--output-format", "stream-json", "--verbose"),
+        kinds=("claude", "claude-cli", "claude-code", "claude-sdk", "cc-mirror"),
+    ),
+    telling_names=True,
     roots=(
         LogRoot("~/.claude/projects", "CLAUDE_CONFIG_DIR", "projects", ("*/*.jsonl",)),
         LogRoot("~/.config/claude/projects", "XDG_CONFIG_HOME", "claude/projects", ("*/*.jsonl",)),

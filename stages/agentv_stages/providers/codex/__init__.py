@@ -1,6 +1,6 @@
 """Codex: the stream of `codex exec --json`, its older forms, rollout files and the app-server's notifications."""
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider, TitleIndex
+from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start, TitleIndex
 from agentv_stages.providers.codex.app_server import AppServerDecoder
 from agentv_stages.providers.codex.companions import companions, context
 from agentv_stages.providers.codex.detect import (
@@ -45,6 +45,9 @@ PROVIDER = Provider(
                 "whether an update of a plan, or a whole run, is repeated",
             ),
             has_prompt=False,
+            about=About(
+                made_by="codex exec --json PROMPT", versions="0.42.0 to 0.171.0", end="`turn.completed`, `turn.failed`"
+            ),
         ),
         Dialect(
             "codex-app-server",
@@ -58,6 +61,11 @@ PROVIDER = Provider(
                 "what a review costs, and the texts of its answers",
                 "what a command that still runs when its call returns printed until then",
                 "tokens written to a cache, before 0.171",
+            ),
+            about=About(
+                made_by="codex app-server (its notifications); AgentV's log of the SDK",
+                versions="0.110.0, 0.142.5, 0.171.0",
+                end="`turn/completed`",
             ),
         ),
         Dialect(
@@ -74,6 +82,11 @@ PROVIDER = Provider(
                 "arguments of calls inside scripts, as far as their items do not repeat them",
                 "the order of calls that one script ran in parallel (it is that of their ends)",
             ),
+            about=About(
+                made_by="every session",
+                versions="0.42.0 to 0.171.0",
+                end="`task_complete`, `turn_aborted`; in versions that write neither, a last answer with no open call",
+            ),
         ),
         Dialect(
             "codex-exec-old",
@@ -87,6 +100,11 @@ PROVIDER = Provider(
                 "the end of a run",
                 "results of plans",
                 "whether a line is repeated",
+            ),
+            about=About(
+                made_by="codex exec --json PROMPT, first versions",
+                versions="0.8.0 to 0.29.0",
+                end="none; `task_complete` where it is printed",
             ),
         ),
         Dialect(
@@ -102,9 +120,19 @@ PROVIDER = Provider(
                 "the end of a run",
                 "whether a text is repeated",
             ),
+            about=About(
+                made_by="every session, first versions",
+                end="none; complete when an answer came last and no call is open",
+            ),
         ),
     ),
     tools=TABLE,
+    start=Start(
+        ("codex", "exec", "--json", PROMPT),
+        ("-m", MODEL),
+        ("codex", "exec", "--json", "-"),
+        kinds=("codex", "codex-cli", "codex-sdk", "codex-app-server"),
+    ),
     aliases=("codex-cli", "codex-app-server", "codex-sdk"),
     roots=(
         LogRoot("~/.codex/sessions", "CODEX_HOME", "sessions", ("**/rollout-*.jsonl*",)),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.model.provider import DecodeContext, Dialect, Head, LogRoot, Provider
+from agentv_stages.model.provider import PROMPT, About, DecodeContext, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.acp.detect import detect, speaker
 from agentv_stages.providers.acp.session import AcpDecoder
 from agentv_stages.providers.copilot.catalogue import KNOWN
@@ -85,11 +85,41 @@ PROVIDER = Provider(
     name="copilot",
     title="GitHub Copilot",
     dialects=(
-        Dialect("copilot-stream", _detect_stream, EventsDecoder, live=True, has_end=True, losses=STREAM_LOSSES),
-        Dialect("copilot-acp", _detect_acp, _acp_decoder, live=True, has_end=True, losses=ACP_LOSSES, has_prompt=False),
-        Dialect("copilot-session", _detect_session, EventsDecoder, live=False, has_end=True, losses=SESSION_LOSSES),
+        Dialect(
+            "copilot-stream",
+            _detect_stream,
+            EventsDecoder,
+            live=True,
+            has_end=True,
+            losses=STREAM_LOSSES,
+            about=About(
+                made_by="copilot -p PROMPT --output-format json",
+                versions="1.0.34 to 1.0.102",
+                end="`result`, the last line",
+            ),
+        ),
+        Dialect(
+            "copilot-acp",
+            _detect_acp,
+            _acp_decoder,
+            live=True,
+            has_end=True,
+            losses=ACP_LOSSES,
+            has_prompt=False,
+            about=About(made_by="copilot --acp", versions="1.0.102", end="the answer to `session/prompt`"),
+        ),
+        Dialect(
+            "copilot-session",
+            _detect_session,
+            EventsDecoder,
+            live=False,
+            has_end=True,
+            losses=SESSION_LOSSES,
+            about=About(made_by="every session", versions="0.0.420 to 1.0.102", end="`session.shutdown`"),
+        ),
     ),
     tools=TABLE,
+    start=Start(("copilot", "-p", PROMPT, "--output-format", "json"), kinds=("copilot", "copilot-cli", "copilot-sdk")),
     aliases=("copilot-cli", "copilot-sdk", "copilot-events", "copilot-log"),
     roots=(LogRoot("~/.copilot/session-state", "COPILOT_HOME", "session-state", ("*/events.jsonl", "*.jsonl")),),
 )

@@ -1,6 +1,6 @@
 """Crush: the rows of its database."""
 
-from agentv_stages.model.provider import Dialect, Head, LogRoot, Provider
+from agentv_stages.model.provider import About, Dialect, Head, LogRoot, Provider
 from agentv_stages.providers.crush.rows import RowsDecoder
 from agentv_stages.providers.crush.store import STORE
 from agentv_stages.providers.crush.tools import TABLE
@@ -28,7 +28,22 @@ def _detect(head: Head) -> float:
 PROVIDER = Provider(
     name="crush",
     title="Crush",
-    dialects=(Dialect("crush-rows", _detect, RowsDecoder, live=False, has_end=False, losses=LOSSES),),
+    dialects=(
+        Dialect(
+            "crush-rows",
+            _detect,
+            RowsDecoder,
+            live=False,
+            has_end=False,
+            losses=LOSSES,
+            stored=True,
+            about=About(
+                "agentv-stream consume .crush/crush.db --session SESSION",
+                "of September 2025; of August 2026 by its source (unverified)",
+                "none; the last answer's `finish` says it",
+            ),
+        ),
+    ),
     tools=TABLE,
     roots=(LogRoot("~/.local/share/crush", "XDG_DATA_HOME", "crush", ("crush.db",), database=True),),
     store=STORE,

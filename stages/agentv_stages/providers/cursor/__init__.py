@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.model.provider import Dialect, Head, LogRoot, Provider
+from agentv_stages.model.provider import PROMPT, About, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.cursor.stream import StreamDecoder
 from agentv_stages.providers.cursor.tools import TABLE
 from agentv_stages.providers.cursor.transcript import TranscriptDecoder
@@ -77,17 +77,36 @@ PROVIDER = Provider(
     name="cursor",
     title="Cursor",
     dialects=(
-        Dialect("cursor-stream", _detect_stream, StreamDecoder, live=True, has_end=True, losses=STREAM_LOSSES),
         Dialect(
-            "cursor-transcript", _detect_transcript, TranscriptDecoder, live=False, has_end=False,
+            "cursor-stream",
+            _detect_stream,
+            StreamDecoder,
+            live=True,
+            has_end=True,
+            losses=STREAM_LOSSES,
+            displayed_models=True,
+            about=About("cursor-agent -p PROMPT --output-format stream-json", end="`result`"),
+        ),
+        Dialect(
+            "cursor-transcript",
+            _detect_transcript,
+            TranscriptDecoder,
+            live=False,
+            has_end=False,
             losses=TRANSCRIPT_LOSSES,
+            displayed_models=True,
+            about=About(
+                "the IDE",
+                end="`turn_ended`; else complete when the last answer asks for no tool, all calls have results",
+            ),
         ),
     ),
     tools=TABLE,
+    start=Start(("cursor-agent", "-p", PROMPT, "--output-format", "stream-json")),
     aliases=("cursor-agent", "cursor-cli"),
     roots=(
         LogRoot(
             "~/.cursor/projects", None, "projects", ("*/agent-transcripts/*/*.jsonl", "*/agent-transcripts/*.jsonl")
         ),
     ),
-)  # fmt: skip
+)

@@ -3,7 +3,7 @@
 Source: Gemini CLI 0.1 to 0.61.
 """
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.gemini.chat import LOSSES as CHAT_LOSSES
 from agentv_stages.providers.gemini.chat import ChatDecoder
 from agentv_stages.providers.gemini.companions import companions
@@ -16,11 +16,50 @@ PROVIDER = Provider(
     name="gemini",
     title="Gemini CLI",
     dialects=(
-        Dialect("gemini-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES),
-        Dialect("gemini-chat", is_log, ChatDecoder, False, False, CHAT_LOSSES),
-        Dialect("gemini-chat-json", is_document, ChatDecoder, False, False, CHAT_LOSSES),
+        Dialect(
+            "gemini-stream",
+            is_stream,
+            StreamDecoder,
+            True,
+            True,
+            STREAM_LOSSES,
+            about=About(
+                made_by="gemini -p PROMPT --output-format stream-json", versions="0.15.3 to 0.61.0", end="`result`"
+            ),
+        ),
+        Dialect(
+            "gemini-chat",
+            is_log,
+            ChatDecoder,
+            False,
+            False,
+            CHAT_LOSSES,
+            about=About(
+                made_by="every session",
+                versions="0.29.0 to 0.61.0 and others that the log does not name",
+                end="none; an API error or a cancelled request that nothing follows, else unknown",
+            ),
+        ),
+        Dialect(
+            "gemini-chat-json",
+            is_document,
+            ChatDecoder,
+            False,
+            False,
+            CHAT_LOSSES,
+            about=About(
+                made_by="every session, older versions",
+                end="none; an API error or a cancelled request that nothing follows, else unknown",
+            ),
+        ),
     ),
     tools=TABLE,
+    start=Start(
+        ("gemini", "-p", PROMPT, "--output-format", "stream-json"),
+        ("-m", MODEL),
+        ("gemini", "--output-format", "stream-json"),
+        kinds=("gemini-cli",),
+    ),
     aliases=("gemini-cli",),
     roots=(LogRoot("~/.gemini/tmp", "GEMINI_CLI_HOME", ".gemini/tmp", ("*/chats/session-*.json*",)),),
     companions=companions,

@@ -1,6 +1,6 @@
 """Formats that belong to no agent: AgentV's trace events, its transcripts (and ours) read back, ATIF trajectories."""
 
-from agentv_stages.model.provider import Dialect, Provider
+from agentv_stages.model.provider import About, Dialect, Provider
 from agentv_stages.providers.generic.atif import AtifDecoder
 from agentv_stages.providers.generic.detect import detect_atif, detect_trace, detect_transcript
 from agentv_stages.providers.generic.tools import TABLE
@@ -20,6 +20,10 @@ PROVIDER = Provider(
             live=False,
             has_end=False,
             losses=("which calls belong to one answer, where no model turn says so", _UNCLEAR_INPUT),
+            about=About(
+                made_by="AgentV's trace events",
+                end="`final_response`, `error`; the older list has none, and its status is unknown",
+            ),
         ),
         Dialect(
             "agentv-transcript",
@@ -34,6 +38,10 @@ PROVIDER = Provider(
                 "tokens written to a cache (ours have them)",
                 _UNCLEAR_INPUT,
             ),
+            about=About(
+                made_by="agentv-stream consume … --out DIR; AgentV",
+                end="what our finished rows say; else complete when the last answer's calls have results",
+            ),
         ),
         Dialect(
             "atif",
@@ -44,6 +52,10 @@ PROVIDER = Provider(
             losses=(
                 "outcomes, exit codes and durations of tool calls (ours have them)",
                 "what tools with an agent's own names do (the words in the name decide; none is an edit)",
+            ),
+            about=About(
+                made_by="harbor and other writers of ATIF",
+                end="what our documents say; else complete when the last answer asks for no tool",
             ),
         ),
     ),

@@ -1,6 +1,6 @@
 """Grok Build (npm `@xai-official/grok`): its streams, its ACP, its sessions on disk. Source: 0.1.220 to 1.0.41."""
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.grok.acp import LOSSES as ACP_LOSSES
 from agentv_stages.providers.grok.acp import AcpDecoder
 from agentv_stages.providers.grok.companions import companion_files, companions
@@ -17,12 +17,64 @@ PROVIDER = Provider(
     name="grok",
     title="Grok Build",
     dialects=(
-        Dialect("grok-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES, has_prompt=False),
-        Dialect("grok-messages", is_messages, MessagesDecoder, True, True, MESSAGES_LOSSES, has_prompt=False),
-        Dialect("grok-acp", is_acp, AcpDecoder, True, True, ACP_LOSSES, has_prompt=False),
-        Dialect("grok-session", is_session, SessionDecoder, False, True, SESSION_LOSSES),
+        Dialect(
+            "grok-stream",
+            is_stream,
+            StreamDecoder,
+            True,
+            True,
+            STREAM_LOSSES,
+            has_prompt=False,
+            about=About(
+                made_by="grok -p PROMPT --output-format streaming-json",
+                versions="0.1.220, 1.0.5, 1.0.41",
+                end="`end`, `error`",
+            ),
+        ),
+        Dialect(
+            "grok-messages",
+            is_messages,
+            MessagesDecoder,
+            True,
+            True,
+            MESSAGES_LOSSES,
+            has_prompt=False,
+            about=About(
+                made_by="grok -p PROMPT --output-format streaming-messages-json",
+                versions="1.0.5, 1.0.41",
+                end="`result`",
+            ),
+        ),
+        Dialect(
+            "grok-acp",
+            is_acp,
+            AcpDecoder,
+            True,
+            True,
+            ACP_LOSSES,
+            has_prompt=False,
+            about=About(
+                made_by="grok agent stdio",
+                versions="0.1.220, 1.0.5, 1.0.41",
+                end="`turn_completed`; else `prompt_complete`, the answer to `session/prompt`",
+            ),
+        ),
+        Dialect(
+            "grok-session",
+            is_session,
+            SessionDecoder,
+            False,
+            True,
+            SESSION_LOSSES,
+            about=About(
+                made_by="every session",
+                versions="0.1.220, 1.0.5, 1.0.41",
+                end="`turn_completed`, by its stop reason; in 0.1 none",
+            ),
+        ),
     ),
     tools=TABLE,
+    start=Start(("grok", "-p", PROMPT, "--output-format", "streaming-json"), ("-m", MODEL), kinds=("grok",)),
     aliases=("grok-build", "grok-cli"),
     roots=(LogRoot("~/.grok/sessions", "GROK_HOME", "sessions", ("*/*/updates.jsonl",)),),
     companions=companions,

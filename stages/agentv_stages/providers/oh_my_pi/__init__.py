@@ -1,6 +1,6 @@
 """oh-my-pi (can1357/oh-my-pi, `omp`): a fork of Pi. Pi's decoders, with its own entries, lines, tools and folders."""
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.oh_my_pi.companions import companion_files, companions
 from agentv_stages.providers.oh_my_pi.detect import detect_session, detect_stream
 from agentv_stages.providers.oh_my_pi.session import SessionDecoder
@@ -33,6 +33,11 @@ PROVIDER = Provider(
                 "tokens of titles and other side calls",
                 *_SHARED,
             ),
+            about=About(
+                made_by="omp --mode json -p PROMPT",
+                versions="13.19.0 to 18.2.3",
+                end="`agent_end` that no retry and no work in the background follows",
+            ),
         ),
         Dialect(
             "oh-my-pi-session",
@@ -41,9 +46,15 @@ PROVIDER = Provider(
             live=False,
             has_end=False,
             losses=("results that oh-my-pi removed to save context", *_SHARED),
+            about=About(
+                made_by="every session",
+                versions="13.19.0 to 18.2.3",
+                end="as `pi-session`; interrupted when a signal found calls open (`session_exit`)",
+            ),
         ),
     ),
     tools=TABLE,
+    start=Start(("omp", "-p", PROMPT, "--mode", "json"), kinds=("oh-my-pi", "omp")),
     aliases=("omp", "oh-my-pi-cli"),
     roots=(
         LogRoot("~/.omp/agent/sessions", "PI_CODING_AGENT_DIR", "sessions", _BELOW),

@@ -1,6 +1,6 @@
 """OpenClaw: transcripts in Pi's session format. Pi's decoder, plus results, nested tools and a folder of its own."""
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import About, Dialect, LogRoot, Provider
 from agentv_stages.providers.openclaw.detect import detect_session
 from agentv_stages.providers.openclaw.session import SessionDecoder
 from agentv_stages.providers.openclaw.tools import TABLE
@@ -20,6 +20,11 @@ PROVIDER = Provider(
                 "what sub-agents did (each has a session of its own)",
                 "tokens of answers that were cut off and of compactions",
                 "the agent's version",
+            ),
+            about=About(
+                made_by="files of earlier versions; now rows of `openclaw-agent.sqlite`, one a line",
+                versions="2026.6.11, 2026.9.6",
+                end="as `pi-session`",
             ),
         ),
     ),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.opencode.children import companions
 from agentv_stages.providers.opencode.detect import detect_export, detect_rows, detect_stream
 from agentv_stages.providers.opencode.export import ExportDecoder
@@ -31,6 +31,11 @@ STREAM = Dialect(
         *_STORED_LOSSES,
     ),
     has_prompt=False,
+    about=About(
+        made_by="opencode run --format json PROMPT",
+        versions="1.2.27 to 1.18.33, 2.0 by its source, and others that the log does not name",
+        end="`step_finish` with the reason `stop`",
+    ),
 )
 EXPORT = Dialect(
     "opencode-export",
@@ -39,8 +44,26 @@ EXPORT = Dialect(
     live=False,
     has_end=False,
     losses=(*_STORED_LOSSES, "what was undone before another prompt"),
+    about=About(
+        made_by="opencode export SESSION",
+        versions="1.2.27 to 1.18.33, 2.0 by its source",
+        end="`idle` (2.x); else complete when the last answer's `finish` is final",
+        places=(),
+    ),
 )
-ROWS = Dialect("opencode-rows", detect_rows, ExportDecoder, live=False, has_end=False, losses=_STORED_LOSSES)
+ROWS = Dialect(
+    "opencode-rows",
+    detect_rows,
+    ExportDecoder,
+    live=False,
+    has_end=False,
+    losses=_STORED_LOSSES,
+    stored=True,
+    about=About(
+        made_by="agentv-stream consume opencode.db --session SESSION",
+        end="`idle` (2.x); else complete when the last answer's `finish` is final",
+    ),
+)
 
 PROVIDER = Provider(
     name="opencode",
@@ -51,6 +74,8 @@ PROVIDER = Provider(
         replace(ROWS, losses=(*ROWS.losses, *_OWN_LOSSES)),
     ),
     tools=TABLE,
+    start=Start(("opencode", "run", "--format", "json", PROMPT), kinds=("opencode",)),
+    owns_store=lambda version: True,
     roots=(LogRoot("~/.local/share/opencode", "XDG_DATA_HOME", "opencode", ("opencode*.db",), database=True),),
     companions=companions,
 )

@@ -1,6 +1,6 @@
 """Pi (badlogic/pi-mono): the stream of `--mode json` and `--mode rpc`, session files, and sub-agents' transcripts."""
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.pi.detect import detect_session, detect_stream, detect_transcript
 from agentv_stages.providers.pi.session import SessionDecoder, TranscriptDecoder
 from agentv_stages.providers.pi.stream import StreamDecoder
@@ -34,6 +34,11 @@ PROVIDER = Provider(
                 _NO_VERSION,
                 _NO_AGENTS,
             ),
+            about=About(
+                made_by="pi --mode json -p PROMPT",
+                versions="0.31.1 to 1.6.0 and others that the log does not name",
+                end="`agent_end` that no retry follows",
+            ),
         ),
         Dialect(
             "pi-session",
@@ -52,6 +57,11 @@ PROVIDER = Provider(
                 _NO_VERSION,
                 _NO_AGENTS,
             ),
+            about=About(
+                made_by="every session",
+                versions="0.31.1 to 1.6.0 and others that the log does not name",
+                end="none; complete when the last answer's `stopReason` is final",
+            ),
         ),
         Dialect(
             "pi-subagent",
@@ -60,9 +70,11 @@ PROVIDER = Provider(
             live=False,
             has_end=False,
             losses=("outputs that the extension cut", _NO_VERSION),
+            about=About(made_by="its sub-agent extension", end="as `pi-session`"),
         ),
     ),
     tools=TABLE,
+    start=Start(("pi", "-p", PROMPT, "--mode", "json"), kinds=("pi", "pi-cli", "pi-sdk", "pi-rpc", "pi-coding-agent")),
     aliases=("pi-coding-agent", "pi-cli", "pi-rpc", "pi-sdk"),
     roots=(LogRoot("~/.pi/agent/sessions", "PI_CODING_AGENT_DIR", "sessions", ("*/*.jsonl",)),),
 )

@@ -3,7 +3,7 @@
 Source: Qwen Code 0.14 to 0.24.4. Before 0.5 it wrote Gemini CLI's chat documents, which are read as such.
 """
 
-from agentv_stages.model.provider import Dialect, LogRoot, Provider
+from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.qwen.companions import companions
 from agentv_stages.providers.qwen.detect import is_session, is_stream
 from agentv_stages.providers.qwen.session import LOSSES as SESSION_LOSSES
@@ -16,10 +16,36 @@ PROVIDER = Provider(
     name="qwen",
     title="Qwen Code",
     dialects=(
-        Dialect("qwen-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES, has_prompt=False),
-        Dialect("qwen-session", is_session, SessionDecoder, False, False, SESSION_LOSSES),
+        Dialect(
+            "qwen-stream",
+            is_stream,
+            StreamDecoder,
+            True,
+            True,
+            STREAM_LOSSES,
+            has_prompt=False,
+            about=About(
+                made_by="qwen -p PROMPT --output-format stream-json",
+                versions="0.5.0 to 0.24.4",
+                end="`result`; a text `[API Error: …]` is an error whatever it says",
+            ),
+        ),
+        Dialect(
+            "qwen-session",
+            is_session,
+            SessionDecoder,
+            False,
+            False,
+            SESSION_LOSSES,
+            about=About(
+                made_by="every session",
+                versions="0.5.0 to 0.24.4",
+                end="none; complete when the last answer asks for no tool",
+            ),
+        ),
     ),
     tools=TABLE,
+    start=Start(("qwen", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL), kinds=("qwen",)),
     aliases=("qwen-code", "qwen-cli"),
     roots=tuple(
         LogRoot("~/.qwen/projects", variable, "projects", ("*/chats/*.jsonl",))
