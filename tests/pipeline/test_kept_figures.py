@@ -18,6 +18,7 @@ from agentv_stream import summarize_groups
 from agentv_stream.bulk import kept_figures
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.cli import build
+from support.codex_threads import FORK, PARENT, forked, history, timed
 from support.made_sessions import claude_session, make_folder
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -153,6 +154,27 @@ def test_another_release_reads_everything(logs: Path, monkeypatch: pytest.Monkey
     figures(logs)
     monkeypatch.setattr(kept_figures, "running_version", lambda: "0.0.1")
     assert figures(logs).cached == 0
+
+
+def test_other_rules_of_counting_read_everything(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures(logs)
+    monkeypatch.setattr(kept_figures, "COUNTING", 1)
+    assert figures(logs).cached == 0
+
+
+def test_the_figures_of_a_fork_are_kept(tmp_path: Path) -> None:
+    """Its parent's file may be read with it, but what it copied does not change."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for thread, rows in (
+        (PARENT, timed(history(2, ids=False), [9])),
+        (FORK, forked(history(2, ids=False), [700], ids=False, spawned=False)),
+    ):
+        lines = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+        (folder / f"rollout-2026-03-01T10-00-00-{thread}.jsonl").write_bytes(lines)
+    first, second = figures(folder), figures(folder)
+    assert (first.done, second.cached) == (2, 2)
+    assert equal(first, second)
 
 
 def test_damaged_and_unreadable_logs_are_told_each_time(logs: Path) -> None:

@@ -29,6 +29,8 @@ from agentv_stream.sources.folder import may_be_companions, parts_of
 FILE = "figures.db"
 AT_REST_NS = 2_000_000_000
 UNUSED_DAYS = 90
+COUNTING = 2
+"""Raised whenever the figures of an unchanged log change: what was counted by other rules is counted again."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS figures (
     mark TEXT NOT NULL, name TEXT NOT NULL, day INTEGER NOT NULL, entry BLOB NOT NULL, PRIMARY KEY (mark, name)
@@ -209,7 +211,7 @@ def _mark(work: Work) -> str:
         from importlib.metadata import version
 
         prices = version("genai-prices")
-    return msgspec.json.encode([running_version(), work.by, work.provider, work.subagents, prices]).decode()
+    return msgspec.json.encode([COUNTING, running_version(), work.by, work.provider, work.subagents, prices]).decode()
 
 
 def _can_be_kept(unit: Unit) -> bool:

@@ -3,6 +3,7 @@
 import glob
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agentv_stages.model.payload import told_path
@@ -79,9 +80,10 @@ def may_be_companions(provider: Provider) -> bool:
 
 def context_of(provider: Provider, path: str, folder: Folder | None = None) -> DecodeContext:
     """The decode context of a main file; `folder` defaults to the local disk."""
-    whole = _whole(path) if folder is None else path
-    context = provider.context(whole, folder or LocalFolder())
-    return replace(context, file=path, place=told_path(whole), kept=kept_outputs(provider, whole))
+    whole, folder = _whole(path) if folder is None else path, folder or LocalFolder()
+    context, kept = provider.context(whole, folder), kept_outputs(provider, whole)
+    history = partial(provider.history, whole, folder) if provider.history is not None else None
+    return replace(context, file=path, place=told_path(whole), kept=kept, history=history)
 
 
 def _whole(path: str) -> str:

@@ -208,9 +208,11 @@ class Provider:
     it is expensive to find out who started them, `companion_files` returns only their paths, so that a follower calls
     `companions` only for new ones. `telling_names`: the name of a sub-agent's file shows that it is one, so that no
     other file needs to be examined. `start` is how `run` starts the agent. `context` gives the decoder of a main file
-    what files beside the log say. `kept_outputs` is the folder in which the agent keeps outputs that are too large for
-    the log at a path. `store` says what the tables of its database mean. `owns_store` says whether a session in a
-    database that several agents share is this agent's, by the version that wrote it.
+    what files beside the log say. `history` is that of `DecodeContext` for the log at a path; it is read only if a
+    decoder needs it. `titles` reads the file in which an agent keeps the titles of all sessions. `kept_outputs` is the
+    folder in which the agent keeps outputs that are too large for the log at a path. `store` says what the tables of
+    its database mean. `owns_store` says whether a session in a database that several agents share is this agent's, by
+    the version that wrote it.
     """
 
     name: str
@@ -225,6 +227,7 @@ class Provider:
     telling_names: bool = False
     start: Start | None = None
     owns_store: Callable[[str | None], bool] | None = None
+    history: Callable[[str, Folder, str], Sequence[int]] | None = None
     titles: TitleIndex | None = None
     kept_outputs: Callable[[str], str | None] | None = None
     store: StoreTable | None = None

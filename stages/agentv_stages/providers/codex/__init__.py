@@ -2,7 +2,8 @@
 
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start, TitleIndex
 from agentv_stages.providers.codex.app_server import AppServerDecoder
-from agentv_stages.providers.codex.companions import companions, context
+from agentv_stages.providers.codex.companions import companions
+from agentv_stages.providers.codex.copied_history import history_of
 from agentv_stages.providers.codex.detect import (
     detect_app_server,
     detect_exec,
@@ -139,6 +140,6 @@ PROVIDER = Provider(
         LogRoot("~/.codex/archived_sessions", "CODEX_HOME", "archived_sessions", ("**/rollout-*.jsonl*",)),
     ),
     companions=companions,
-    context=context,
+    history=history_of,
     titles=TitleIndex(title_index, titles),
 )

@@ -96,11 +96,6 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     ]
 
 
-def context(path: str, folder: Folder) -> DecodeContext:
-    """The context of a main file: a fork can be compared with its parent's file."""
-    return DecodeContext(path, history=partial(history_of, path, folder))
-
-
 def _of_other_days(place: str, root: Head, folder: Folder) -> list[str]:
     """Further files of the thread in the folders of other days; their names contain the thread's id."""
     found = in_other_days(place, "rollout-*_*.jsonl*", folder)

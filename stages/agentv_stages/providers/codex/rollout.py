@@ -251,10 +251,10 @@ class RolloutDecoder(Items):
 
     def _voice(self, p: Payload, source: Source, batch: Batch) -> None:
         """What was said in a voice session (0.171): a notification, as it is no turn of the thread's own model."""
-        frame = member(p.channels, "voice_transcript")
-        said: dict[str, object] = frame if isinstance(frame, dict) else {"role": p.role, "text": word(p.text)}
-        if said.get("text"):
-            batch.events.append(Notification(source, "", f"voice_{said.get('role')}", str(said["text"])))
+        said = p.channels.voice_transcript if p.channels is not None else None
+        role, text = (p.role, p.text) if said is None else (said.role, said.text)
+        if word(text):
+            batch.events.append(Notification(source, "", f"voice_{role}", word(text)))
         else:
             batch.ignore("realtime_item")
 

@@ -139,6 +139,17 @@ class OldLine(ItemPayload):
     git: Raw = ABSENT
 
 
+class VoiceText(Struct, gc=False):
+    role: str | None = None
+    text: Raw = ABSENT
+
+
+class Channels(Struct, gc=False):
+    """The channels of a frame in a voice session (0.171)."""
+
+    voice_transcript: VoiceText | None = None
+
+
 class Payload(ItemPayload):
     """The payload of a rollout line of any type."""
 
@@ -178,7 +189,7 @@ class Payload(ItemPayload):
     num_turns: int | None = None
     history_base: Raw = ABSENT
     thread_settings: Raw = ABSENT
-    channels: Raw = ABSENT
+    channels: Channels | None = None
 
 
 class RolloutLine(Struct, gc=False):
