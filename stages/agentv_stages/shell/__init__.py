@@ -4,7 +4,7 @@ text").
 `reader` and `words` split a text into commands (with `powershell` for PowerShell), `wrappers` and `scripts` find what
 a program or a shell runs in turn, `subcommands` knows the options before a sub-command, `variables` the value of `$x`.
 `programs` (with `arguments`, `options`, `transfers` and `tables`) judges one program, `loads` finds the files that it
-reads besides, `folders` follows `cd`, and `classify` combines it all into one answer.
+reads besides, `folders` follows `cd`, `judge` combines them for a text, and `classify` is the answer.
 """
 
 from agentv_stages.shell.classify import (

@@ -106,17 +106,17 @@ def _of_options(name: str, line: list[str]) -> list[str]:
         if word[:1] != "-" or len(word) < 2:
             at += 1
             continue
-        option, given, at = option_at(line, at, taking)
-        if given is None:
+        option, argument, at = option_at(line, at, taking)
+        if argument is None:
             continue
         if option in marked:
-            sign = min((i for i in (given.find("@"), given.find("<")) if i >= 0), default=-1)
-            if sign == 0 or (sign > 0 and given[sign - 1] == "="):
-                found.append(given[sign + 1 :].partition(";")[0])
+            sign = min((i for i in (argument.find("@"), argument.find("<")) if i >= 0), default=-1)
+            if sign == 0 or (sign > 0 and argument[sign - 1] == "="):
+                found.append(argument[sign + 1 :].partition(";")[0])
         elif option in files:
             if name in ("kubectl", "oc") and option == "--from-file":
-                given = given.rpartition("=")[2]
-            found.append(given)
+                argument = argument.rpartition("=")[2]
+            found.append(argument)
     return found
 
 
@@ -141,9 +141,9 @@ def _sourced(name: str, line: list[str]) -> list[str]:
 
 
 def _copied(name: str, line: list[str]) -> list[str]:
-    given = _rest(name, line) if name == "scp" else operands(name, line)
+    paths = _rest(name, line) if name == "scp" else operands(name, line)
     into = value(name, line, "-t", "--target-directory") if name in ("cp", "install") else None
-    sources = given if into is not None else given[:-1]
+    sources = paths if into is not None else paths[:-1]
     return [path for path in sources if ":" not in path.partition("/")[0]]
 
 
@@ -187,8 +187,8 @@ def _git(name: str, line: list[str]) -> list[str]:
     plain = without_options("git", line)
     if len(plain) < 2 or plain[1] not in _GIT_PRINTS:
         return []
-    given = _rest("git", plain[1:])
-    return [path.partition(":")[2] or path for path in given]
+    paths = _rest("git", plain[1:])
+    return [path.partition(":")[2] or path for path in paths]
 
 
 _SPECIAL: dict[str, _Loader] = {

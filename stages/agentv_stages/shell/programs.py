@@ -81,7 +81,7 @@ def _writes(family: str, words: list[str], command: Command) -> Part:
 
 
 def _patch(family: str, words: list[str], command: Command) -> Part:
-    body = next((text for text in (command.script, first(words, 1), command.given) if text is not None), None)
+    body = next((text for text in (command.script, first(words, 1), command.input_text) if text is not None), None)
     return Part("write", "Edit", None, None, body or "")
 
 

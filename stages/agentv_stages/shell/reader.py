@@ -34,7 +34,7 @@ _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 @dataclass(slots=True)
 class Command:
     """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
-    body of its here-document, `given` that of its here-string; `text` is the command as written in the shell text.
+    body of its here-document, `input_text` that of its here-string; `text` is the command as written in the shell text.
     `expanded` are the words that contain substitutions: what those run are commands of their own. `listed` is where in
     `text` the last list of an assignment ends (`x=(…)`). `shell` are the numbers of the subshells that it is in."""
 
@@ -44,7 +44,7 @@ class Command:
     script: str | None = None
     text: str = ""
     expanded: set[str] | None = None
-    given: str | None = None
+    input_text: str | None = None
     listed: int = 0
     shell: tuple[int, ...] = ()
 
@@ -83,11 +83,11 @@ def begins(words: list[str]) -> bool:
 
 
 class Reader:
-    """Reads one text. With `told`, the pipelines of substitutions are left out (`split_shell`)."""
+    """Reads one text. With `already_read`, the pipelines of substitutions are left out (`split_shell`)."""
 
-    def __init__(self, text: str, told: bool = False) -> None:
+    def __init__(self, text: str, already_read: bool = False) -> None:
         self.text = text
-        self.told = told
+        self.already_read = already_read
         self.at: int = 0
         self.pipelines: list[Pipeline] = []
         self.waiting: list[tuple[Command, str, bool, int]] = []
@@ -253,7 +253,7 @@ class Reader:
                     break
                 at = line_end + 1
             if place >= 0 and depth < MAX_DEPTH and ("$(" in command.script or "`" in command.script):
-                body = Reader(command.script, self.told)
+                body = Reader(command.script, self.already_read)
                 body.count, body.shells, body.shell = self.count, self.shells, self.shell
                 body.substitutions(depth)
                 self.shells = body.shells
@@ -289,7 +289,7 @@ class Reader:
         count, begin = self.count, self.at
         target = self.word(depth)
         if operator == "<<<":
-            command.given = target
+            command.input_text = target
             if self.count > count:
                 command.expanded = {*(command.expanded or ()), target}
         elif operator in ("<<", "<<-"):
@@ -458,7 +458,7 @@ class Reader:
 
     def substituted(self, at: int, before: int) -> str:
         """A substitution that was read from `at` on, as its word contains it; `before` pipelines came before it."""
-        if not self.told:
+        if not self.already_read:
             return self.text[at : self.at]
         del self.pipelines[before:]
         return "$()"

@@ -40,13 +40,13 @@ def feed(shell: Command, before: Sequence[Command]) -> None:
     words = without_heads(source.words)
     name = program_name(words[0]) if words else ""
     if name == "cat" and source.script is not None and len(words) == 1:
-        shell.given = source.script
+        shell.input_text = source.script
     elif name in ("echo", "printf") and not any(map(is_file, source.writes)):
-        shell.given = _printed(name, words[1:])
+        shell.input_text = _printed(name, words[1:])
     else:
         return
     if source.expanded:
-        shell.expanded = {*(shell.expanded or ()), shell.given}
+        shell.expanded = {*(shell.expanded or ()), shell.input_text}
 
 
 def without_heads(words: list[str]) -> list[str]:
@@ -71,7 +71,7 @@ def _passes_on(command: Command) -> bool:
     return (
         (alone or name == "tee")
         and command.script is None
-        and command.given is None
+        and command.input_text is None
         and not any(map(is_file, command.writes))
     )
 
@@ -135,11 +135,11 @@ def head_of_function(words: list[str], at: int, text: str) -> int:
     return 0 if head is None else 2 if inside else 1
 
 
-def with_arguments(words: list[str], mark: str, given: str) -> list[str]:
+def with_arguments(words: list[str], mark: str, text: str) -> list[str]:
     """The words of a program that `xargs` runs with what it reads: in the place of `mark` a line, else all words."""
     if not mark:
-        return [*words, *given.replace("\0", " ").split()[:_MOST_ARGUMENTS]]
-    return [word.replace(mark, given.strip("\n").partition("\n")[0]) for word in words]
+        return [*words, *text.replace("\0", " ").split()[:_MOST_ARGUMENTS]]
+    return [word.replace(mark, text.strip("\n").partition("\n")[0]) for word in words]
 
 
 _SCHEDULE = re.compile(r"^[ \t]*(?:@\w+|(?:[\d*,/-]+[ \t]+){4}[\w*,/-]+)[ \t]+", re.M)

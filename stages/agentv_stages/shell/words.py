@@ -31,22 +31,22 @@ _ESCAPED_PIECE = re.compile(
 _ESCAPE = re.compile(r"""\\(?:\n|(["\\$`]))""")
 
 
-def split_shell(text: str, told: bool = False) -> list[Pipeline]:
+def split_shell(text: str, already_read: bool = False) -> list[Pipeline]:
     """The pipelines of a shell text in order; those of substitutions come before the one that contains them.
 
-    With `told`, substitutions are left out and become `$()` in the words: they were already commands of the outer text.
+    With `already_read`, substitutions are left out and become `$()` in the words: they were commands of the outer text.
     """
     if _SIMPLE.fullmatch(text):
         words = text.split()
         return [[Command(words, text=text.strip())]] if words else []
     if is_powershell(text):
-        return put_back(_split(exchanged(text), told))
-    return _split(text, told)
+        return put_back(_split(exchanged(text), already_read))
+    return _split(text, already_read)
 
 
-def _split(text: str, told: bool) -> list[Pipeline]:
+def _split(text: str, already_read: bool) -> list[Pipeline]:
     simple = _split_simple(text)
-    return Reader(text, told).read() if simple is None else simple
+    return Reader(text, already_read).read() if simple is None else simple
 
 
 def _split_simple(text: str) -> list[Pipeline] | None:

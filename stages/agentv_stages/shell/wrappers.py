@@ -313,7 +313,7 @@ WRAPPERS: dict[str, Wrapper] = {
 
 NAMES = frozenset(key.partition(" ")[0] for key in WRAPPERS)
 READ_TEXTS = frozenset(name for name, row in WRAPPERS.items() if row.stdin)
-_MOST_GIVEN = 20
+_MOST_INPUTS = 20
 _DEEPEST = max(key.count(" ") for key in WRAPPERS)
 
 
@@ -387,9 +387,9 @@ def _formed(row: Wrapper, rest: list[str], texts: list[str]) -> Inner:
         end = next((i for i, word in enumerate(rest) if word.startswith(row.until)), len(rest))
         if not end:
             return Inner(row, [], [*texts, *rest[1:]])
-        given = [word for word in rest[end + 1 :] if not word.startswith(row.until)] or [""]
+        inputs = [word for word in rest[end + 1 :] if not word.startswith(row.until)] or [""]
         text = " ".join(rest[:end])
-        texts += [text.replace("{}", word) if "{}" in text else f"{text} {word}" for word in given[:_MOST_GIVEN]]
+        texts += [text.replace("{}", word) if "{}" in text else f"{text} {word}" for word in inputs[:_MOST_INPUTS]]
         return Inner(row, [], texts)
     if not rest:
         return Inner(row, [], texts)
