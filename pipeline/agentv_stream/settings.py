@@ -29,6 +29,7 @@ class Settings:
     `target`, `test_id` and `attempt` appear in the outputs and their names; `prompt` becomes the first message if the
     log has none. `watch` names programs whose runs are listed; `subagents` includes the sub-agents' files of a finished
     session. `max_record` is the cap of a record in bytes; `bound` is the capacity of a channel in batches.
+    `sync` waits until outputs are on the disk.
 
     `transcript` is a file, or `-` for standard output; without it the transcript gets its usual name in `out`. `stats`,
     `quiet`, `live` and `roots` are for commands: `open_stream` ignores them. `roots` says where sessions are looked up,
@@ -54,6 +55,7 @@ class Settings:
     bound: int = 0
     quiet: bool = False
     live: bool | None = None
+    sync: bool = True
     roots: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -100,7 +102,7 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
 _LEAST = {"max_record": 1, "bound": 0, "attempt": 0}
 _WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)}
 _TEXTS = ("provider", "transcript", "target", "test_id", "prompt", "stats")
-_SWITCHES = ("tee", "subagents", "quiet", "live")
+_SWITCHES = ("tee", "subagents", "quiet", "live", "sync")
 
 
 def _check(name: str, value: Any) -> None:
@@ -166,7 +168,7 @@ def _convert(name: str, value: Any) -> Any:
 
     Raises: ValueError.
     """
-    if name in ("tee", "subagents", "quiet", "live"):
+    if name in _SWITCHES:
         if isinstance(value, bool):
             return value
         if not isinstance(value, str):  # of TOML, where 1 is a number

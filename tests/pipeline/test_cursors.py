@@ -5,6 +5,7 @@ import sqlite3
 import stat
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -163,8 +164,9 @@ def test_cursors_of_version_1_are_brought_to_this_one(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"no database at all" * 100)
-    with pytest.raises(CursorError, match="cannot use"):
+    with closing(sqlite3.connect(tmp_path / FILE)) as newer:
+        newer.execute("PRAGMA user_version=99")
+    with pytest.raises(CursorError, match="is of version 99"):
         CursorStore(tmp_path, "here")
     holder = CursorStore(tmp_path / "held", "here")
     with pytest.raises(CursorError, match="another follower"):

@@ -52,7 +52,8 @@ class Blobs:
 
     def _found_before(self) -> set[str]:
         if self._before is None:
-            self._before = {place.rpartition("/")[2] for place in object_store.names_below(self._place)}
+            found = (place.rpartition("/")[2] for place in object_store.names_below(self._place))
+            self._before = {name for name in found if not name.startswith(".")}  # of ours, which appear later
         return self._before
 
     def _keep(self, names: set[str]) -> None:

@@ -56,7 +56,7 @@ class Gathered:
         except OSError as error:
             raise self._failure(error) from error
         object_store.put_file(self._local, place)
-        leaving.settled(self._local)
+        self._local = None
 
     def abandon(self) -> None:
         """Discards everything."""

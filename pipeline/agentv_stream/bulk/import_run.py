@@ -7,20 +7,22 @@ import os
 
 import msgspec
 
+from agentv_stages.model.visible import counted
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.blobs import remove_blobs
 from agentv_stream.bulk.dataset import commit, sweep
 from agentv_stream.bulk.engine import Crew
 from agentv_stream.bulk.listing import ListedFolder
-from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
+from agentv_stream.bulk.manifest import MANIFEST, DataFile, Manifest, first_manifest, set_aside
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.places import sweep_left
 from agentv_stream.bulk.shards import make_groups, make_shards, one_by_one, write_shards
 from agentv_stream.bulk.state import Entry, State, unchanged
 from agentv_stream.bulk.unit import Unit, Work
+from agentv_stream.bulk.verifying import is_whole, without_damaged
 from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SourceError
-from agentv_stream.sources.files import is_gone
+from agentv_stream.sources.files import is_file, is_gone
 
 
 class ImportRun:
@@ -49,16 +51,19 @@ class ImportRun:
         Raises: SourceError, SinkError, UsageError when a data set of another version is to be extended.
         """
         work, state, outcome = self._work, self._state, self._outcome
-        manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
+        manifest = self._first_manifest(work.dataset, resume, dry_run) if work.dataset is not None else None
         if not dry_run:
             sweep_left(state.last_run(), state.place, self._places)
         begun = state.before(work, resume) if dry_run else state.begin(work, resume)
         if resume and begun == "anew":
-            outcome.notes.append("--resume: the options differ from before, so everything is read again")
+            why = "the state cannot be read" if state.damaged else "the options differ from before"
+            outcome.notes.append(f"--resume: {why}, so everything is read again")
             manifest = Manifest(generation=manifest.generation) if manifest is not None else None
         self._first = begun == "first"
         self._manifest = manifest
         known = self._known = state.entries() if begun == "on" else {}
+        if begun == "on" and state.damaged:
+            outcome.notes.append(f"--resume: the state is damaged in {counted(state.damaged, 'place')}; read again")
         staged = state.staged() if known else frozenset[str]()
         listed = ListedFolder()
         waiting: list[Unit] = []
@@ -70,6 +75,21 @@ class ImportRun:
         outcome.skipped = len(self._left.intersection(_sessions(known, _parts(known, self._units))))
         had = {name for name, entry in known.items() if entry.whole}
         return [msgspec.structs.replace(unit, had=unit.name in had) for unit in waiting]
+
+    def _first_manifest(self, root: str, resume: bool, dry_run: bool) -> Manifest:
+        """The manifest that the run starts from; what is damaged is left out. Raises: SourceError, UsageError."""
+        notes = self._outcome.notes
+        try:
+            manifest = first_manifest(root, resume)
+        except SourceError as error:
+            if not is_file(object_store.join(root, MANIFEST)):
+                raise
+            notes.append(f"--resume: {error}; it is set aside, and everything is read again")
+            return Manifest() if dry_run else set_aside(root)
+        manifest, damaged = without_damaged(root, manifest)
+        if damaged:
+            notes.append(f"--resume: {counted(damaged, 'damaged file')} of {root}; their sessions are read again")
+        return manifest
 
     @property
     def claimed(self) -> set[str]:
@@ -111,13 +131,9 @@ class ImportRun:
 
 
 def _lacks(entry: Entry, manifest: Manifest | None, staged: frozenset[str]) -> bool:
-    """Whether an output of a finished unit is missing."""
-    for place in (entry.transcript, entry.trajectory):
-        if place is not None:
-            try:
-                object_store.stat(place)
-            except SourceError:
-                return True
+    """Whether an output of a finished unit is missing or damaged."""
+    if not all(is_whole(place, entry.sizes.get(place)) for place in entry.outputs):
+        return True
     return manifest is not None and not _counts(entry, manifest) and not _is_staged(entry, staged)
 
 

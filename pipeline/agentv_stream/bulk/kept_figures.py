@@ -74,6 +74,7 @@ class KeptFigures:
 
     def __init__(self, file: Path | None, work: Work) -> None:
         self.trouble: str | None = None
+        self.notice: str | None = None  # what was done about a damaged file
         self._file = file
         self._begun_ns = time.time_ns()
         self._day = self._begun_ns // (24 * 3600 * 1_000_000_000)
@@ -174,7 +175,9 @@ class KeptFigures:
             except sqlite3.OperationalError:
                 raise
             except sqlite3.DatabaseError:  # no database, or a damaged one
-                self._file.unlink()
+                aside = self._file.with_name(f"{self._file.name}.damaged")
+                self._file.replace(aside)
+                self.notice = f"the cache was damaged; it is kept as {aside}, and all is read again"
                 database = _open(self._file)
         except (sqlite3.Error, OSError) as error:
             self._fail(error)

@@ -10,6 +10,7 @@ from agentv_stream.bulk.tables import SCHEMA, TABLES
 from agentv_stream.errors import SourceError, UsageError
 
 MANIFEST = "_dataset.json"
+_FAR = 1000  # far from any generation that a data set which cannot be read may have
 _PATH = re.compile(r"(\w+)/provider=[^/\\]+/day=[^/\\]+/[^/\\]+\.parquet")
 
 
@@ -40,6 +41,14 @@ class Manifest(Struct):
     def of_table(self, table: str) -> list[DataFile]:
         """A table's files."""
         return [file for file in self.files if file.table == table]
+
+
+def set_aside(root: str) -> Manifest:
+    """Keeps a manifest that cannot be read under another name; a new data set begins. Raises: SinkError."""
+    place = object_store.join(root, MANIFEST)
+    object_store.put(f"{place}.damaged", object_store.read_all(place) or b"")
+    object_store.remove(place)
+    return Manifest(generation=_FAR)
 
 
 class _Version(Struct):
@@ -76,14 +85,14 @@ def first_manifest(root: str, resume: bool) -> Manifest:
 
     An empty one continues the generation numbers, so that new files never get the names of those that are still valid.
 
-    Raises: SourceError, UsageError when a data set of another version is to be extended.
+    Raises: SourceError (it is damaged; see `set_aside`), UsageError, when a data set is to be extended.
     """
     try:
         known = read_manifest(root)
     except (SourceError, UsageError):
         if resume:
             raise
-        return Manifest(generation=1000)  # of another version, or damaged: far from any number that it may use
+        return Manifest(generation=_FAR)
     if known is None or resume:
         return known or Manifest()
     return Manifest(generation=known.generation)

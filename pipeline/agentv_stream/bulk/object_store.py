@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from agentv_stream.bulk import leaving
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from agentv_stream.extras import extra
+from agentv_stream.outputs.durable import appear, is_together, sync_file, sync_path, withdraw
 from agentv_stream.outputs.naming import prepare_folder
 from agentv_stream.sources.files import is_file, unpacked
 
@@ -147,12 +148,13 @@ def put(place: str, data: bytes, mark: str = "put") -> None:
                 view = memoryview(data)
                 while view:
                     view = view[file.write(view) :]
-            temporary.replace(path)
+                if not is_together():
+                    sync_file(file.fileno())
+            appear(temporary, path, leaving.settled)
         except BaseException:
             temporary.unlink(missing_ok=True)
-            raise
-        finally:
             leaving.settled(temporary)
+            raise
     except OSError as error:
         raise SinkError(place, error) from error
 
@@ -176,16 +178,18 @@ def put_pieces(place: str, pieces: Iterable[bytes], mark: str = "put") -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(pieces)
         put_file(local, place)
-    except OSError as error:
-        raise SinkError(place, error) from error
-    finally:
+    except BaseException as error:
         if local is not None:
             local.unlink(missing_ok=True)
             leaving.settled(local)
+        if isinstance(error, OSError):
+            raise SinkError(place, error) from error
+        raise
 
 
 def put_file(local: Path, place: str) -> None:
-    """Moves a finished local file to its place, where it appears at once; a path must be on the same disk.
+    """Moves a finished local file to its place, where it appears at once; a path must be on the same disk. Then the
+    file is no longer registered as temporary.
 
     Raises: SinkError.
     """
@@ -193,8 +197,11 @@ def put_file(local: Path, place: str) -> None:
         if is_url(place):
             of_url(place).put_file(str(local), place)
             local.unlink()
+            leaving.settled(local)
         else:
-            local.replace(place)
+            if not is_together():
+                sync_path(local)
+            appear(local, Path(place), leaving.settled)
     except OSError as error:
         raise SinkError(place, error) from error
 
@@ -226,6 +233,7 @@ def remove(place: str) -> None:
         if is_url(place):
             of_url(place).rm_file(place)
         else:
+            withdraw(Path(place))
             Path(place).unlink()
     except FileNotFoundError:
         return

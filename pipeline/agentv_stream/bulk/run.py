@@ -27,6 +27,7 @@ from agentv_stream.bulk.state import State
 from agentv_stream.bulk.unit import Unit, Work, told
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
+from agentv_stream.outputs.durable import SYNC
 
 
 def import_sessions(
@@ -49,6 +50,7 @@ def import_sessions(
     stages: Iterable[MakeStage] = (),
     roots: Sequence[str] = (),
     dry_run: bool = False,
+    sync: bool = True,
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
 ) -> Outcome:
@@ -65,8 +67,9 @@ def import_sessions(
     earlier runs put into the outputs. `on_found` is called with the number of sessions and bytes to be read,
     `on_report` for each task done, both in this thread. `roots` are places to look up sessions that `sources` name by
     their ids, as `PROVIDER=PATH`. With `dry_run` nothing is read or written; `waiting` of the outcome is what would be
-    read. `records` and `stages` are your own: classes or functions of a module, called for each session, that make a
-    stage over the records of a log, or over its events and messages (docs/api.md).
+    read. `sync` waits until the outputs are on the disk. `records` and `stages` are your own: classes or functions of a
+    module, called for each session, that make a stage over the records of a log, or over its events and messages
+    (docs/api.md).
 
     Raises: UsageError, SourceError (none of the sources exists), SinkError.
     """
@@ -103,7 +106,9 @@ def import_sessions(
             text_chars=text_chars,
             records=own_records,
             stages=own_stages,
+            sync=sync,
         )
+        SYNC.set(sync)
         assert work.state is not None
         state = State(work.state)
         units = [unit for unit in units if not is_output(unit, places)]
@@ -240,7 +245,7 @@ def summarize_groups(
     if kept is not None:
         kept.save()
         outcome.cached = kept.held
-        outcome.notes += [kept.trouble] if kept.trouble is not None else []
+        outcome.notes += [note for note in (kept.notice, kept.trouble) if note is not None]
     outcome.seconds = time.monotonic() - begun
     return outcome
 

@@ -20,6 +20,7 @@ from agentv_stream.bulk.unit import Rows
 from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SinkError
 from agentv_stream.extras import arrow
+from agentv_stream.outputs.durable import SYNC, together
 from agentv_stream.outputs.naming import prepare_folder, safe_part
 
 GROUP_ROWS = 131_072
@@ -39,6 +40,7 @@ class Shard(Struct, frozen=True):
     rows: tuple[tuple[str, Rows], ...] = ()
     old: DataFile | None = None
     dropped: frozenset[str] = frozenset()
+    sync: bool = True
 
     @property
     def folder(self) -> str:
@@ -47,16 +49,18 @@ class Shard(Struct, frozen=True):
 
 def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: frozenset[str]) -> list[Shard]:
     """The shards to write, big ones first. `entries` are new sessions, `gone` the keys whose old rows are removed."""
-    generation = manifest.generation + 1
+    generation, sync = manifest.generation + 1, SYNC.get()
     groups: dict[tuple[str, str, str], list[tuple[str, Rows]]] = {}
     for entry in sorted(entries, key=lambda entry: entry.unit.name):
         for table, rows in entry.rows.items():
             groups.setdefault((table, entry.provider, entry.day), []).append((key_of(entry.unit.name), rows))
-    shards = [Shard(root, generation, *where, tuple(rows)) for where, rows in groups.items()]
+    shards = [Shard(root, generation, *where, tuple(rows), sync=sync) for where, rows in groups.items()]
     for file in manifest.files:
         dropped = gone.intersection(file.keys)
         if dropped:
-            shards.append(Shard(root, generation, file.table, file.provider, file.day, old=file, dropped=dropped))
+            shards.append(
+                Shard(root, generation, file.table, file.provider, file.day, old=file, dropped=dropped, sync=sync)
+            )
     return sorted(shards, key=lambda s: (-sum(rows.rows for _, rows in s.rows), s.folder, s.old is not None))
 
 
@@ -87,8 +91,12 @@ def write_shards(group: Sequence[Shard]) -> bytes:
     """Writes the files of some shards; returns a list of `DataFile` as JSON. Raises: SinkError, SourceError."""
     gathered = _gathered(group) if len(group) > 1 else None
     files: list[DataFile] = []
-    for n, shard in enumerate(group):
-        files += _write(shard, _batches(shard.rows) if gathered is None else gathered[n])
+    SYNC.set(group[0].sync)
+    with together() as batch:
+        for n, shard in enumerate(group):
+            files += _write(shard, _batches(shard.rows) if gathered is None else gathered[n])
+    for path, error in batch.failed.items():
+        raise SinkError(str(path), error) from error
     return msgspec.json.encode(files)
 
 
@@ -262,7 +270,7 @@ class _Writer:
         path = f"{shard.folder}/{name}"
         size = self._local.stat().st_size
         object_store.put_file(self._local, object_store.join(shard.root, path))
-        leaving.settled(self._local)
+        self._local = Path()
         self.files.append(
             DataFile(shard.table, path, shard.provider or UNKNOWN, shard.day, self._file_rows, size, self.keys)
         )

@@ -59,13 +59,10 @@ class Staging:
 
     def publish(self) -> None:
         """Moves all files to their places. Raises: SinkError."""
-        try:
-            for name, table in self._tables.items():
-                local = table.close(self._folder)
-                if local is not None:
-                    object_store.put_file(local, object_store.join(self._state, "rows", f"{self._name}.{name}.arrow"))
-        finally:
-            self.close()
+        for name, table in self._tables.items():
+            local = table.close(self._folder)
+            if local is not None:
+                object_store.put_file(local, object_store.join(self._state, "rows", f"{self._name}.{name}.arrow"))
 
     def close(self) -> None:
         """Removes what was not published."""

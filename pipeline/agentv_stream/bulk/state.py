@@ -18,6 +18,7 @@ from agentv_stages.model.provider import Folder
 from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Finished, Unit, Work, told
+from agentv_stream.bulk.verifying import is_staged_whole
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.outputs.locks import Taken, take_lock
@@ -87,6 +88,7 @@ class State:
         self._recipe = object_store.join(place, "recipe.json")
         self._read: set[str] = set()
         self._entries: dict[str, Entry] = {}
+        self.damaged = 0  # its files and lines that cannot be read, maybe after a power cut
         self.parts: set[str] = set()  # files that belonged to a session, by any line that was read
 
     @contextmanager
@@ -114,7 +116,8 @@ class State:
         try:
             earlier = msgspec.json.decode(known, type=_Recipe)
         except msgspec.MsgspecError:
-            return "anew"  # of another version
+            self.damaged += 1
+            return "anew"
         return "on" if resume and (earlier.format, earlier.options) == (FORMAT, recipe(work)) else "anew"
 
     def begin(self, work: Work, resume: bool) -> "Begun":
@@ -144,17 +147,19 @@ class State:
                 try:
                     entry = _decode_entry(line)
                 except msgspec.MsgspecError:
-                    entry = None  # damaged, maybe by a power cut: its unit is read again
+                    entry = None  # its unit is read again
+                    self.damaged += 1
                 if entry is not None:
                     entry.place, entry.offset, entry.length = name, offset, len(line.rstrip(b"\n"))
                     found[entry.unit.name] = entry
                     self.parts |= entry.parts
                 offset += len(line)
+            self.damaged += not offset
         return found.copy()
 
     def staged(self) -> frozenset[str]:
-        """The files of rows not yet in the data set."""
-        return frozenset(object_store.names_below(object_store.join(self.place, "rows")))
+        """The whole files of rows that are not in the data set yet."""
+        return frozenset(filter(is_staged_whole, object_store.names_below(object_store.join(self.place, "rows"))))
 
     def lines(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
         """The complete lines of entries, in the given order. Raises: SourceError."""

@@ -57,6 +57,7 @@ class Work(Struct, frozen=True):
     `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a summary by
     that group: one of all sessions, or with `apart` one of each. `text_chars` is how much of a text the data set keeps.
     `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
+    `sync`: as in `outputs/durable.py`.
     """
 
     run: str = ""
@@ -76,6 +77,7 @@ class Work(Struct, frozen=True):
     text_chars: int = 2000
     records: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
+    sync: bool = True
 
 
 class Task(Struct, frozen=True):
@@ -119,6 +121,7 @@ class Finished(Struct, kw_only=True):
     `damage` says that only a part of it could be read; everything else describes that part.
     `tail` is a hash of the last bytes: with size and time it shows whether the source is still the same.
     `companions` are the further files that were read with it, `left_out` those of sub-agents that were not to be read.
+    `sizes` are the lengths of its local outputs.
     """
 
     unit: Unit
@@ -135,6 +138,7 @@ class Finished(Struct, kw_only=True):
     trajectory: str | None = None
     others: list[str] = []
     rows: dict[str, Rows] = {}
+    sizes: dict[str, int] = {}
 
     @property
     def whole(self) -> bool:

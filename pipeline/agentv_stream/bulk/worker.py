@@ -1,7 +1,7 @@
 """Does one task: reads each unit through the chain, writes the outputs, and reports. Runs in any process, anywhere.
 
-A unit that fails is a row of the report. A worker's outputs appear at once, the record that a task is done last of all:
-a worker that dies before that has done nothing.
+A unit that fails is a row of the report. A worker's outputs appear at the end of its task, when they are on the disk;
+the record that the task is done comes last of all: a worker that dies before that has done nothing.
 """
 
 import errno
@@ -24,12 +24,14 @@ from agentv_stages.sinks.transcript import Identity
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import ListedFolder
+from agentv_stream.bulk.object_store import is_url
 from agentv_stream.bulk.own_stages import stages_of
 from agentv_stream.bulk.session_outputs import SessionOutputs
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.trajectories import TrajectoryFile
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
-from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
+from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SinkError
+from agentv_stream.outputs.durable import SYNC, together
 from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
 from agentv_stream.outputs.session_name import Log, identity_of, is_known, name_of
 from agentv_stream.sources.folder import may_be_companions, parts_of
@@ -72,6 +74,7 @@ class Worker:
         self.report = Report(task=task.number)
         self.folder = ListedFolder()
         self.staging: Staging | None = None
+        SYNC.set(work.sync)
 
     def run(self) -> Report:
         """Reads every unit; a unit's failure is put into the report."""
@@ -79,10 +82,13 @@ class Worker:
         if work.dataset is not None and work.state is not None:
             self.staging = Staging(work.state, name)
         try:
-            for unit in self.task.units:
-                report.done.append(self._unit(unit))
-            if self.staging is not None:
-                self.staging.publish()
+            with together() as batch:
+                for unit in self.task.units:
+                    report.done.append(self._unit(unit))
+                if self.staging is not None:
+                    self.staging.publish()
+            for path, error in batch.failed.items():
+                raise SinkError(str(path), error) from error
         finally:
             if self.staging is not None:
                 self.staging.close()
@@ -93,6 +99,8 @@ class Worker:
         """Records that the units are done."""
         work, report = self.work, self.report
         if work.state is not None:
+            for done in report.done:
+                done.sizes = {place: object_store.stat(place)[0] for place in done.outputs if not is_url(place)}
             lines = b"".join(_encode(done) + b"\n" for done in report.done)
             object_store.put(object_store.join(work.state, "done", f"{name}.jsonl"), lines)
             if not work.results:

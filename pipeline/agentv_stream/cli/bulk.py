@@ -12,6 +12,7 @@ from agentv_stream.cli.options import (
     QuietBulk,
     Sources,
     Subagents,
+    Sync,
     TargetName,
     WatchedPrograms,
     Workers,
@@ -50,6 +51,7 @@ def import_(
         typer.Option(metavar="[FILE]", help="File for the report as JSON; standard output for - or nothing."),
     ] = None,
     quiet: QuietBulk = False,
+    sync: Sync = None,
 ) -> None:
     """Read many sessions on all cores, or on a cluster; write transcripts, results, a data set."""
     from agentv_stream.cli.importing import Wanted, import_all
@@ -68,5 +70,6 @@ def import_(
         watch=tuple(watch or ()),
         prices=prices,
         text_chars=text_chars,
+        sync=sync,
     )
     raise typer.Exit(import_all(sources, wanted, dry_run=dry_run, json=json, quiet=quiet))

@@ -11,6 +11,7 @@ from agentv_stream.cli.options import (
     Prices,
     ProviderOfLog,
     StreamLogChoice,
+    Sync,
     TargetName,
     WatchedPrograms,
     byte_count,
@@ -80,6 +81,7 @@ def consume(
         ),
     ] = None,
     prices: Prices = False,
+    sync: Sync = None,
 ) -> None:
     """Read an agent's stream from a pipe, or a finished session; write its transcript and statistics."""
     from agentv_stream.cli.consuming import consume_source
@@ -106,6 +108,7 @@ def consume(
         "subagents": subagents,
         "watch": tuple(watch) if watch else None,
         "max_record": max_record,
+        "sync": sync,
     }
     code = consume_source(
         source, options, checks=check or [], case=case, fail_fast=fail_fast, session_id=session, prices=prices

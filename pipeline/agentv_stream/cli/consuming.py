@@ -29,6 +29,7 @@ from agentv_stream.errors import (
 from agentv_stream.live.live_line import LiveLine, is_wanted
 from agentv_stream.live.session import StreamSession
 from agentv_stream.live.signals import heeded
+from agentv_stream.outputs.durable import SYNC
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
 from agentv_stream.outputs.publish import means_stdout, publish_now
@@ -73,6 +74,7 @@ def consume_source(
     """Consumes one source; returns the exit code."""
     try:
         settings = _settings(options)
+        SYNC.set(settings.sync)
         if prices:
             from agentv_stream.prices import check_installed
 
@@ -220,7 +222,7 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
             result.status = "running"
             now = settled(chain.observer.stats.members())  # figures change while a thread writes
             with suppress(SinkError):
-                await publish(place, result.json_pieces(now))
+                await publish(place, result.json_pieces(now), sync=False)
 
 
 def _finish(session: StreamSession, settings: Settings, stats: Path | None, failed: bool, stopped: bool) -> int:

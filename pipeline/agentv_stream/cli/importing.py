@@ -44,12 +44,14 @@ class Wanted:
     watch: tuple[str, ...]
     prices: bool
     text_chars: int
+    sync: bool | None = None
 
 
 def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: Path | None, quiet: bool) -> int:
     """Imports; returns the exit code."""
     try:
-        names, roots = with_listed(sources), from_process({}).roots
+        settings = from_process({"sync": wanted.sync})
+        names, roots = with_listed(sources), settings.roots
         check_own_files((("--jsonl", wanted.jsonl), ("--json", json)), names)
         if wanted.prices:
             from agentv_stream.prices import check_installed
@@ -59,7 +61,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
             from agentv_stream.bulk.parquet import check_installed as check_parquet
 
             check_parquet()
-        options = asdict(wanted)
+        options = asdict(wanted) | {"sync": settings.sync}
         if wanted.transcripts is wanted.trajectories is wanted.jsonl is wanted.parquet is None:
             options["transcripts"] = ".agentv/logs/{provider}"
         if dry_run:

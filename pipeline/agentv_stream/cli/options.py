@@ -133,6 +133,11 @@ Live: TypeAlias = Annotated[
     bool | None, typer.Option("--live/--no-live", help="A live line on standard error; by default in a terminal.")
 ]
 
+Sync: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--sync/--no-sync", help="Wait until outputs are on the disk, for a power cut; the default."),
+]
+
 JsonLines: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object per line.")]
 
 SessionName: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, Live, StreamLogChoice, Threshold, WatchedPrograms, duration, pause
+from agentv_stream.cli.options import CaseId, Live, StreamLogChoice, Sync, Threshold, WatchedPrograms, duration, pause
 
 
 def run(
@@ -85,6 +85,7 @@ def run(
     ] = False,
     live: Live = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = False,
+    sync: Sync = None,
 ) -> None:
     """Run an agent, watch over it, and store what it did."""
     from agentv_stream.cli.running import run_command
@@ -98,6 +99,7 @@ def run(
             "watch": tuple(watch) if watch else None,
             "live": live,
             "quiet": quiet or None,
+            "sync": sync,
         },
         task=task,
         approach=approach,

@@ -20,6 +20,7 @@ from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.documentation.provider_table import stream_command
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError, worst
 from agentv_stream.live.live_line import is_wanted
+from agentv_stream.outputs.durable import SYNC
 from agentv_stream.running.attempts import check_attempt, claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
 from agentv_stream.running.run import RunReport, run_agent
@@ -57,6 +58,7 @@ def run_command(
     given: StandardInput | None = None
     try:
         settings, target = _settings(options, approach, targets, bool(command))
+        SYNC.set(settings.sync)
         wanted = stdin is True or _means_input(prompt_file)
         given = take_input(say, wanted) if stdin is not False or wanted else None
         if prompt_file is not None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, OnlyProvider, Roots, StreamLogChoice, WatchedPrograms, duration
+from agentv_stream.cli.options import CaseId, OnlyProvider, Roots, StreamLogChoice, Sync, WatchedPrograms, duration
 
 
 def tail(
@@ -67,6 +67,7 @@ def tail(
     no_cursors: Annotated[bool, typer.Option("--no-cursors", help="Remember nothing between runs.")] = False,
     log_json: Annotated[bool, typer.Option("--log-json", help="Report what happens as JSON lines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not report what happens.")] = False,
+    sync: Sync = None,
     poll_settle: Annotated[float, typer.Option("--settle", hidden=True)] = 1.0,
 ) -> None:
     """Follow sessions: outputs as `consume` writes them, kept current, exactly once across restarts."""
@@ -97,5 +98,6 @@ def tail(
         log_json=log_json,
         quiet=quiet,
         settle=poll_settle,
+        sync=sync,
     )
     raise typer.Exit(run_tail(options))

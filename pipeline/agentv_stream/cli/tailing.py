@@ -36,6 +36,7 @@ from agentv_stream.following.running import Running
 from agentv_stream.following.tail import tail
 from agentv_stream.following.told import StandardOutput, make_say
 from agentv_stream.named_provider import named_provider
+from agentv_stream.outputs.durable import SYNC
 from agentv_stream.outputs.naming import DEFAULT_ROOT
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.sources.files import absolute, is_folder, is_there
@@ -71,6 +72,7 @@ class TailOptions:
     log_json: bool = False
     quiet: bool = False
     settle: float = 1.0
+    sync: bool | None = None
 
 
 def run_tail(options: TailOptions) -> int:
@@ -80,6 +82,7 @@ def run_tail(options: TailOptions) -> int:
     folders = HeldFolders()
     try:
         settings = _settings(options)
+        SYNC.set(settings.sync)
         plan = _plan(options, settings)
         running = Running(
             once=options.once,
@@ -94,6 +97,8 @@ def run_tail(options: TailOptions) -> int:
             plan.folders = folders
         if not options.no_cursors:
             store = CursorStore(options.state or state_folder(), consumer(options, settings))
+            if store.database.set_aside is not None:
+                tell("the cursors are damaged and set aside; all is read again", path=store.database.set_aside)
         follower = Follower(plan, store, tell, running.output)
         running.keep = partial(keep, follower) if keep is not None else None
         if running.metrics is not None:
@@ -124,6 +129,7 @@ def run_tail(options: TailOptions) -> int:
 
 def _settings(options: TailOptions) -> Settings:
     given: dict[str, object] = {"provider": options.provider, "out": options.out, "watch": options.watch or None}
+    given["sync"] = options.sync
     if options.stream_log is not None:
         try:
             given["stream_log"] = stream_log(options.stream_log)

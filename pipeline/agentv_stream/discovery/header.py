@@ -236,7 +236,7 @@ class HeaderCache:
         there = (p for p in self._entries if p in paths or not is_gone(p))
         entries = {p: self._entries[p] for p in there if told_path(p) == p}  # JSON must be UTF-8
         try:
-            publish_now(self._file, msgspec.json.encode(_Kept(self._by, entries)))
+            publish_now(self._file, msgspec.json.encode(_Kept(self._by, entries)), sync=False)
         except AgentvStreamError:
             return
 

@@ -61,6 +61,10 @@ class CursorError(AgentvStreamError):
     """The database cannot be read or written."""
 
 
+class _Damaged(CursorError):
+    """The file is no database, or a damaged one."""
+
+
 def state_folder() -> Path:
     """The default folder of cursors. Raises: CursorError if there is no home folder."""
     own = os.environ.get("AGENTV_STREAM_STATE")
@@ -75,6 +79,8 @@ def state_folder() -> Path:
 class CursorDatabase:
     """An open database; holds the lock of the consumer `writer`. Every method but `close` raises CursorError.
 
+    A writer starts anew where the file is damaged: `set_aside` is where that is kept.
+
     Threads take turns on the one connection: a health check may run while a round commits.
     """
 
@@ -84,7 +90,12 @@ class CursorDatabase:
         self._writer = writer
         self._opened = ExitStack()
         self._turn = threading.RLock()
-        self._open()
+        self.set_aside: Path | None = None
+        try:
+            self._open()
+        except _Damaged:
+            self._set_aside()
+            self._open()
 
     def _open(self) -> None:
         with ExitStack() as opened:
@@ -99,8 +110,20 @@ class CursorDatabase:
                 self._file = stat.st_dev, stat.st_ino
                 self._prepare()
             except (sqlite3.Error, OSError) as error:
-                raise CursorError(f"cannot use the cursors in {self.path}: {_why(error)}") from error
+                damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+                kind = _Damaged if damaged and self._writer is not None else CursorError
+                raise kind(f"cannot use the cursors in {self.path}: {_why(error)}") from error
             self._opened = opened.pop_all()
+
+    def _set_aside(self) -> None:
+        """Keeps the damaged file under another name. Other consumers find theirs gone, and start again."""
+        try:
+            self.set_aside = self.path.with_name(f"{self.path.name}.damaged")
+            self.path.replace(self.set_aside)
+            for name in ("-wal", "-shm"):
+                self.path.with_name(self.path.name + name).unlink(missing_ok=True)
+        except OSError as error:
+            raise CursorError(f"cannot use the cursors in {self.path}: {_why(error)}") from error
 
     def close(self) -> None:
         """May be called more than once."""
@@ -110,6 +133,10 @@ class CursorDatabase:
         """Creates missing tables. Raises also: sqlite3.Error."""
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
+        if self._writer is not None:
+            found = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         if version == 1:
             with self.transaction():

@@ -24,6 +24,7 @@ from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
 from agentv_stream.following.growing_output import GrowingOutput
+from agentv_stream.outputs.durable import withdraw
 from agentv_stream.outputs.naming import LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.outputs.session_name import is_known
@@ -101,6 +102,16 @@ class FollowOutputs:
         """Whether everything received has been written to files, so that a cursor may be committed."""
         return self.state is not None and not self.provisional
 
+    @property
+    def unsynced(self) -> set[Path]:
+        """Files and folders that must be on the disk before a cursor is committed."""
+        return {path for file in self._files.values() for path in file.unsynced}
+
+    def synced(self) -> None:
+        """All of `unsynced` are on the disk."""
+        for file in self._files.values():
+            file.unsynced.clear()
+
     def restore(self, state: OutputState) -> None:
         self._use(state)
         self.provisional = state.provisional
@@ -153,6 +164,7 @@ class FollowOutputs:
         if state is None:
             return
         try:
+            withdraw(state.path(RESULT))
             for suffix in (RESULT, *self._files):
                 state.path(suffix).unlink(missing_ok=True)
             if state.path(".dead").is_dir():

@@ -28,6 +28,7 @@ class GrowingOutput:
         self._made = made  # called with a new file before anything is written to it
         self._end: int | None = None  # where the file ends; None before that was checked
         self._file: tuple[int, int] | None = None  # device and inode of the file written to
+        self.unsynced: set[Path] = set()  # the file, and its folder if it is new, while they may not be on the disk
 
     def append(self, data: bytes, *, keep: bool = True) -> None:
         """Writes after the kept bytes; with `keep` False the next append overwrites it.
@@ -54,6 +55,7 @@ class GrowingOutput:
                     self.length = at
                 self._end = at
             finally:
+                self.unsynced.add(self.path)
                 os.close(descriptor)
         except OSError as error:
             raise SinkError(str(self.path), error) from error
@@ -90,6 +92,7 @@ class GrowingOutput:
             try:
                 self._look_at(descriptor, self.length)
                 os.pwrite(descriptor, data, offset)
+                self.unsynced.add(self.path)
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -113,6 +116,7 @@ class GrowingOutput:
                 raise ShortOutput(str(self.path), OSError("it was removed")) from None
             prepare_folder(self.path.parent)
             descriptor = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
+            self.unsynced.add(self.path.parent)
             if self._made is not None:
                 try:
                     self._made(self.path)

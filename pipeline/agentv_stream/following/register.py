@@ -25,6 +25,7 @@ from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.placing import Placing
 from agentv_stream.following.saving import committable, restore, save, saved
 from agentv_stream.following.stored import Stores, is_stored
+from agentv_stream.outputs.durable import sync_paths
 from agentv_stream.outputs.naming import TRANSCRIPT
 
 SHARE = 50  # a commit or a settle that took 1 s is not repeated for this many seconds
@@ -267,14 +268,31 @@ class Register:
             if kind == "copy" and one.signature is not None:
                 self.entries[one.path].link = one.signature[:2] in files
 
+    def _synced(self, sessions: list[Followed]) -> list[Followed]:
+        """Those of the sessions whose outputs are on the disk; waits for them, all at the same time."""
+        waiting = {s.number: s.outputs.unsynced if s.outputs is not None else set[Path]() for s in sessions}
+        failed = sync_paths(path for paths in waiting.values() for path in paths)
+        done: list[Followed] = []
+        for session in sessions:
+            bad = next((path for path in waiting[session.number] if path in failed), None)
+            if bad is not None:
+                self.trouble(session.number, SinkError(str(bad), failed[bad]))
+                continue
+            if session.outputs is not None:
+                session.outputs.synced()
+            done.append(session)
+        return done
+
     def commit(self, sessions: list[Followed], force: bool = False) -> None:
-        """Writes the cursors of sessions whose outputs are written; how often depends on what it costs."""
+        """Writes the cursors of sessions whose outputs are on the disk; how often depends on what it costs."""
         if self.store is None:
             return
         begun = self.clock()
         due = [s for s in sessions if s.dirty and committable(s) and (force or begun >= self.times[s.number].commit_at)]
+        due = self._synced(due)
         if not due:
             return
+        synced = (self.clock() - begun) / len(due)
         done: list[Followed] = []
         broken: list[tuple[Followed, Exception]] = []
         try:
@@ -289,7 +307,7 @@ class Register:
                         broken.append((session, error))
                         continue
                     done.append(session)
-                    self.times[session.number].commit_at = at + max(0.25, (self.clock() - at) * SHARE)
+                    self.times[session.number].commit_at = at + max(0.25, (self.clock() - at + synced) * SHARE)
         except CursorError as error:
             if self.store_trouble != str(error):
                 self.say("cursors cannot be written", error=str(error))

@@ -5,11 +5,14 @@ How often a session is settled and committed depends on what that costs.
 
 from collections.abc import Iterator
 
+from agentv_stream.errors import SinkError
 from agentv_stream.following.companions import Companions
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import SHARE, Register
 from agentv_stream.following.saving import committable
+from agentv_stream.outputs.durable import Publications, together
+from agentv_stream.outputs.naming import RESULT
 from agentv_stream.sources.folder import LocalFolder
 
 MOST_HOT = 128
@@ -26,12 +29,14 @@ class Resting:
         """Settles and commits what is due, and drops from memory what is at rest."""
         register = self._register
         now = register.clock()
-        for number, session in list(register.hot.items()):
-            quiet = now - register.times[number].grown_at >= register.plan.settle_seconds
-            due = now >= register.times[number].settle_at and number not in register.due
-            here = number in register.hot  # settling another session may have taken it over
-            if here and session.unsettled and not register.blocked(number) and quiet and due:
-                yield from self.settle(session)
+        with together() as batch:
+            for number, session in list(register.hot.items()):
+                quiet = now - register.times[number].grown_at >= register.plan.settle_seconds
+                due = now >= register.times[number].settle_at and number not in register.due
+                here = number in register.hot  # settling another session may have taken it over
+                if here and session.unsettled and not register.blocked(number) and quiet and due:
+                    yield from self.settle(session)
+        self._unwritten(batch)
         register.commit(list(register.hot.values()))
         while len(register.hot) > MOST_HOT:
             number, session = next(iter(register.hot.items()))
@@ -83,7 +88,17 @@ class Resting:
     def settle_all(self) -> Iterator[int]:
         """At the end: settles everything as if finished."""
         register = self._register
-        for session in list(register.hot.values()):
-            if session.number in register.hot and session.unsettled and not register.blocked(session.number):
-                yield from self.settle(session)
+        with together() as batch:
+            for session in list(register.hot.values()):
+                if session.number in register.hot and session.unsettled and not register.blocked(session.number):
+                    yield from self.settle(session)
+        self._unwritten(batch)
         register.commit(list(register.hot.values()), force=True)
+
+    def _unwritten(self, batch: Publications) -> None:
+        """Handles results that could not be written after their sessions were settled."""
+        for path, error in batch.failed.items():
+            for number, session in list(self._register.hot.items()):
+                state = session.outputs.state if session.outputs is not None else None
+                if state is not None and state.path(RESULT) == path:
+                    self._register.trouble(number, SinkError(str(path), error), at_rest=True)

@@ -29,6 +29,7 @@ from agentv_stream.live.pump import hand_on, pump
 from agentv_stream.live.reading import Reading
 from agentv_stream.live.session_report import Report
 from agentv_stream.named_provider import named_provider
+from agentv_stream.outputs.durable import SYNC
 from agentv_stream.outputs.live_outputs import LiveOutputs
 from agentv_stream.outputs.sink import Sink
 from agentv_stream.settings import Settings
@@ -95,6 +96,7 @@ class StreamSession:
 
     async def run(self) -> Report:
         """Reads the source to its end. Failures are put into the report, bugs are raised."""
+        SYNC.set(self.settings.sync)
         bug: BaseException | None = None
         failed = False
         async with anyio.create_task_group() as outer:

@@ -15,6 +15,7 @@ from agentv_stages.sinks.suffixes import LETTERS as LETTERS
 from agentv_stages.sinks.suffixes import RAW_LOG as RAW_LOG
 from agentv_stages.sinks.suffixes import SUMMARY_LOG as SUMMARY_LOG
 from agentv_stages.sinks.suffixes import TRANSCRIPT as TRANSCRIPT
+from agentv_stream.outputs.durable import sync_path
 
 DEFAULT_ROOT = Path(".agentv")
 RESULT, CASE = ".result.json", ".case.jsonl"
@@ -71,12 +72,17 @@ def prepare_folder(folder: Path) -> None:
 def _make_private(folder: Path) -> None:
     """`Path.mkdir` gives the folders above it the umask's mode: others could then put theirs in their place."""
     try:
-        folder.mkdir(exist_ok=True, mode=0o700)
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        return
     except FileNotFoundError:
         if folder.parent == folder:
             raise
         _make_private(folder.parent)
         folder.mkdir(exist_ok=True, mode=0o700)
+    sync_path(folder.parent)
 
 
 def blob_folder(letters: Path) -> Path:

@@ -4,12 +4,14 @@ import errno
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
 from agentv_stream.errors import SinkError
+from agentv_stream.outputs.durable import sync_file, sync_path
 from agentv_stream.outputs.naming import prepare_folder
 from agentv_stream.outputs.publish import private_opener, publish_now
 from agentv_stream.sources.async_file import AsyncFile, open_unbuffered
@@ -120,6 +122,7 @@ class OutputFile:
         def link() -> None:
             os.link(self.path, path)  # unlike a rename it replaces nothing
             self.path.unlink()
+            sync_path(path.parent)
 
         try:
             await anyio.to_thread.run_sync(link)
@@ -143,7 +146,7 @@ class OutputFile:
             raise self._failure(error) from error
 
     async def close(self) -> None:
-        """Writes what was gathered.
+        """Writes what was gathered; then the file is on the disk.
 
         Raises: SinkError (some file systems report a full disk only now), also if the file has been removed.
         """
@@ -159,7 +162,11 @@ class OutputFile:
         file, self._file = self._file, None
         removed = self.size > 0 and os.fstat(file.fileno()).st_nlink == 0
         try:
+            if self.size and not removed and not self.failed:
+                await anyio.to_thread.run_sync(sync_file, file.fileno())
             await file.close()
+            if self.size and self.told is None:
+                await anyio.to_thread.run_sync(sync_path, self.path.parent)
             if removed or (self.size > 0 and not os.path.lexists(self.path)):  # although every write to it succeeded
                 how = "removed" if removed else "moved away"
                 raise FileNotFoundError(errno.ENOENT, f"it was {how} while it was written")
@@ -179,6 +186,7 @@ class OutputFile:
         """Moves a closed temporary file to its final path. Raises: SinkError; the temporary file is removed then."""
         try:
             await anyio.to_thread.run_sync(self.path.replace, self.place)
+            await anyio.to_thread.run_sync(sync_path, self.place.parent)
         except OSError as error:
             await self.remove()
             raise self._failure(error) from error
@@ -194,9 +202,9 @@ class OutputFile:
             await anyio.to_thread.run_sync(self.path.unlink)
 
 
-async def publish(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Writes a whole private file so that it appears at once or not at all.
+async def publish(path: Path, data: bytes | Iterable[bytes], *, sync: bool = True) -> None:
+    """As `publish_now`.
 
     Raises: SinkError.
     """
-    await anyio.to_thread.run_sync(publish_now, path, data)
+    await anyio.to_thread.run_sync(partial(publish_now, path, data, sync=sync))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentv_stream.errors import SinkError
+from agentv_stream.outputs.durable import appear, is_together, sync_file
 from agentv_stream.outputs.naming import prepare_folder, temporary_name
 from agentv_stream.sources.files import is_folder
 
@@ -47,8 +48,10 @@ def private_opener(path: str, flags: int) -> int:
     return descriptor
 
 
-def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
+def publish_now(path: Path, data: bytes | Iterable[bytes], *, sync: bool = True) -> None:
     """Writes a whole private file (`data`: its bytes, or pieces of them) so that it appears at once or not at all.
+
+    With `sync` it is on the disk when this returns (`durable.py`).
 
     Raises: SinkError.
     """
@@ -70,7 +73,13 @@ def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.writelines(pieces)
-            temporary.replace(path)
+                file.flush()
+                if sync and not is_together():
+                    sync_file(file.fileno())
+            if sync:
+                appear(temporary, path)
+            else:
+                temporary.replace(path)
         except BaseException:  # pieces are made while they are written, which may raise anything
             temporary.unlink(missing_ok=True)
             raise

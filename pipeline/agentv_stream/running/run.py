@@ -34,6 +34,7 @@ from agentv_stream.errors import (
 from agentv_stream.live.session import StreamSession
 from agentv_stream.live.session_report import Report
 from agentv_stream.live.signals import heeded
+from agentv_stream.outputs.durable import sync_paths
 from agentv_stream.outputs.naming import RAW_LOG, TRACE, prepare_folder
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.sink import RenderSink, Sink
@@ -174,6 +175,8 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
             if path.is_fifo():  # put there by the agent; it would be written into, once somebody reads it
                 path.unlink()
         try:
+            for place, failure in (await anyio.to_thread.run_sync(sync_paths, (stream, errors))).items():
+                raise SinkError(str(place), failure)
             await publish(path, indented_json(value))
         except SinkError as error:  # how the run ended is reported all the same
             report.failures.append(error)
