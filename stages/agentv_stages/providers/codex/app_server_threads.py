@@ -34,6 +34,7 @@ from agentv_stages.providers.codex.wire import Item
 MOST_THREADS = 256
 MOST_TURNS = 32
 MOST_MESSAGES = 512
+_OF_MESSAGES = (UserText, AssistantText, Reasoning, ToolCall)
 
 
 class Begun(Struct):
@@ -159,9 +160,10 @@ class Threads(ItemStream):
         if known is None:
             known = remember(self.state.turns, turn, list[str](), MOST_TURNS)
         for event in events:
-            message = event.message_id if isinstance(event, UserText | AssistantText | Reasoning | ToolCall) else ""
-            if message and message not in known[-1:] and len(known) < MOST_MESSAGES:
-                known.append(message)
+            if isinstance(event, _OF_MESSAGES):
+                message = event.message_id
+                if message and (not known or message != known[-1]) and len(known) < MOST_MESSAGES:
+                    known.append(message)
 
     def reverted(self, source: Source, batch: Batch) -> None:
         """The thread goes on before one of its turns; only the client's request says before which."""

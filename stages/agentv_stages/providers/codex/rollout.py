@@ -45,7 +45,7 @@ class RolloutDecoder(Items):
         kind, p, state, context = line.type, line.payload, self.state, self.context
         # Half of the lines say nothing new; they are dropped before any object is made from them.
         if kind == "response_item":
-            if b"compaction_output" in bytes(line.metadata) and member(line.metadata, "compaction_output") is True:
+            if line.metadata is not None and line.metadata.compaction_output:
                 batch.ignore("summary for a compaction")  # 0.169 on; `compacted` has its text, the live stream has not
                 return
             if not state.replay:

@@ -192,6 +192,12 @@ class Payload(ItemPayload):
     channels: Channels | None = None
 
 
+class LineMetadata(Struct, gc=False):
+    """`compaction_output`: the model wrote the item because a compaction asked for a summary (0.169)."""
+
+    compaction_output: bool = False
+
+
 class RolloutLine(Struct, gc=False):
     """A line. `ordinal` (0.16x) counts the lines of a thread's history, over its files."""
 
@@ -199,7 +205,7 @@ class RolloutLine(Struct, gc=False):
     timestamp: str | None = None
     ordinal: int | None = None
     payload: Payload = field(default_factory=Payload)
-    metadata: Raw = ABSENT
+    metadata: LineMetadata | None = None
 
 
 class Msg(Struct, gc=False):
