@@ -329,7 +329,7 @@ PIPED = lines("""
 AROUND = (
     "({})", "{{ {}; }}", "( cd dir; {} )", "if true; then {}; fi", "if {}; then true; fi", "true; {}", "{}; true",
     "true && {}", "false || {}", "{} || true", "true | {}", "{} | cat", "{{ {} & }}", "{{ {} & wait; }}",
-    "! {}", "time {}",
+    "! {{ {}; }}", "time {}",
     "echo $({})", 'echo "$({})"', "x=$({})", "x=`{}`", "{} > out.txt", "{} 2>&1 >> out.txt",
     "for i in 1; do {}; done", "while {}; do break; done",
     "until {}; do break; done", "case x in x) {} ;; esac", "case x in\n  (a|x)\n    {}\n    ;;\nesac",
@@ -358,6 +358,7 @@ RUN = (
 """Calls of the program."""
 
 LISTS = (
+    "$NOTHING zap x", "true | for i in zap; do $i x; done",
     "true; zap \"it's\"",
     "x=zap; $x a", 'x=zap; "$x" a', "x='zap a'; $x b", "for i in zap; do $i x; done", "x=a y=b; zap $x \"${y}c\"",
     "export x=zap; $x y", "declare x=zap; ${x} y", "sh -c '\"$@\"' _ zap 'a b'", "bash -c '$0 x' zap",
@@ -410,7 +411,7 @@ READING = (
     "nl \".e\"nv", "nl .e\\nv", "nl {HOME}/.env", "nl ~/.env", "nl $HOME/.env", 'nl "${HOME}"/dir/../.env',
     "nl .{env,none}", "nl .en?", "rev .e*", "env -C dir nl ../.env", "env --chdir=dir rev ../.env",
     "find . -maxdepth 1 -name .env -exec nl {} \\;", "xargs -a .env nl .env", "cd dir; nl ../.env", "cd; nl .env",
-    "cd dir && cd - && nl {HOME}/.env", "f=.env; nl $f", "for f in other .env; do nl $f; done",
+    "cd dir; cd ..; nl .env", "f=.env; nl $f", "for f in other .env; do nl $f; done",
     "sh -c 'nl \"$1\"' _ .env", "d=..; cd dir && nl $d/.env", "echo .env | xargs rev", "nl <.env", "rev < .env other",
     "while read -r l; do rev; done < .env", "nl $(echo other) .env",
 )  # fmt: skip
@@ -469,7 +470,7 @@ def random_text(random: Random, calls: Sequence[str], here: bool = False) -> str
     call = random.choice(calls)
     lists = (*NAMED, *LISTS, *READING, *UNREADING)
     plain = call.startswith("true ") or (call.startswith("nl ") and "<" not in call)
-    simple = call not in lists or (plain and "#" not in call)
+    simple = (call not in lists and " && " not in call) or (plain and "#" not in call)
     made = Made(call, simple, simple and call[0] not in "{\\$")
     for _ in range(random.randint(1, 4)):
         group = random.randrange(7)

@@ -123,7 +123,9 @@ class Judge:
             else:
                 outer_variables, self.variables = self.variables, {**self.variables}
                 part = self.pipeline(pipeline, nesting)
-                if len(pipeline) > 1:  # each of its commands runs in a shell of its own
+                if (
+                    len(pipeline) > 1 and "for" not in pipeline[-1].words
+                ):  # each of its commands runs in a shell of its own
                     self.variables = outer_variables
             if len(pipeline) == 1 and part.kind is None:
                 folders[shell] = folder_after(self.folder, pipeline[0].words)
@@ -245,6 +247,8 @@ class Judge:
             if not name:
                 return best
             if name[0] in "$`(":
+                if self.tracing and name[0] == "$" and words[1:] and nesting < MAX_NESTING:
+                    self.run(words[1:], command, nesting + 1)  # what runs where the variable is empty (`$SUDO rm x`)
                 return EXECUTE
             self.programs.add(name, words, command)
             if "\\" in words[0]:  # a folder of Windows, or as in other shells nothing at all (`r\m`)

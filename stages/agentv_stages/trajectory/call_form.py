@@ -83,11 +83,11 @@ class CallForm:
         if self.tool in SHELL_TOOLS or self.inner is None:
             return None
         if self._home and home_of(folder) is None and folder is not None:
-            return f"no home folder is known from {folder}, so the rule cannot match one other than {HOMES}"
+            return f"it cannot match a home other than {HOMES}, because {folder} is in none"
         if folder is None and self._home:
-            return f"the log must show the home folder ({HOMES}), or the rule cannot match"
+            return f"it cannot match unless the log shows the home folder: {HOMES}"
         if folder is None and self.inner.startswith(".."):
-            return "the session's folder is not known, so the rule cannot match"
+            return "it cannot match, because the session's folder is not known"
         return None
 
     def fits(self, call: ToolCall, folder: str | None = None) -> bool:
