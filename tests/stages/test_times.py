@@ -60,6 +60,11 @@ def test_the_unit_of_an_epoch_is_told_by_its_size(value: int) -> None:
     assert from_epoch(value) == 1_769_851_800_000
 
 
+@pytest.mark.parametrize("value", [1_769_851_800, 1_769_851_800_000, 1_769_851_800.0, "1769851800", "1769851800000"])
+def test_a_number_in_the_place_of_an_iso_time_is_an_epoch(value: float | str) -> None:
+    assert parse_iso(value) == 1_769_851_800_000
+
+
 @given(st.floats() | st.integers() | st.text())
 def test_every_number_gives_a_time_that_can_be_shown_or_none(value: float | int | str) -> None:
     time_ms = from_epoch(value)

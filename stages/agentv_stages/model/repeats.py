@@ -10,6 +10,7 @@ from zlib import crc32
 from msgspec import Raw, Struct
 
 from agentv_stages.model.batch import Record
+from agentv_stages.model.times import Time
 
 MOST = 256
 _END = 128  # bytes at the end of a record that are compared besides its time and length
@@ -51,7 +52,7 @@ def checksum(data: bytes | Raw) -> int:
     return crc32(data)
 
 
-def check(record: Record, time: str | int | None) -> str:
+def check(record: Record, time: Time) -> str:
     """The identity of a record without an id; "" if it has no time either, or a word in its place."""
     if not time or (isinstance(time, str) and not time[0].isdigit()):
         return ""

@@ -1,6 +1,10 @@
 """Converts times of logs to UTC milliseconds and back. None in, None out; an unreadable time is None, never now."""
 
 from datetime import UTC, datetime
+from typing import TypeAlias
+
+Time: TypeAlias = str | int | float | None
+"""A time as logs write it: ISO 8601, or seconds, ms, µs or ns since the epoch."""
 
 _minutes: dict[str, int] = {}
 _SECONDS = {f"{second:02d}.": second * 1000 for second in range(60)}
@@ -15,17 +19,19 @@ ARRIVAL = "arrival"
 """Where a time is from that no log says: the moment at which the bytes arrived."""
 
 
-def parse_iso(text: str | None) -> int | None:
-    """ISO 8601 to UTC ms; a time without zone is taken as UTC. None for anything else.
+def parse_iso(text: Time) -> int | None:
+    """ISO 8601, or a number as `from_epoch` takes it, to UTC ms; a time without zone is taken as UTC.
 
     The times of a log are close together and have one form (`2026-01-31T09:30:00.250Z`), so minutes are cached.
     """
     if not text:
         return None
     try:
-        return _minutes[text[:17]] + _SECONDS[text[17:20]] + _MILLISECONDS[text[20:]]
+        return _minutes[text[:17]] + _SECONDS[text[17:20]] + _MILLISECONDS[text[20:]]  # type: ignore[index]  # as below
     except KeyError:
-        return _parse(text)
+        return _parse(str(text))
+    except TypeError:  # a number
+        return from_epoch(text)
 
 
 def _parse(text: str) -> int | None:
@@ -33,7 +39,7 @@ def _parse(text: str) -> int | None:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        return None
+        return _of_digits(text)
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)
     elif text[-1] == "Z" and len(text) > 17 and text[10] == "T":
@@ -42,6 +48,14 @@ def _parse(text: str) -> int | None:
         _minutes[text[:17]] = round(when.replace(second=0, microsecond=0).timestamp()) * 1000
     time_ms = round(when.timestamp() * 1000)
     return time_ms if _FIRST <= time_ms <= _LAST else None
+
+
+def _of_digits(text: str) -> int | None:
+    """A number that was written as text."""
+    try:
+        return from_epoch(float(text)) if text.isascii() and text[:1].isdigit() and len(text) < 32 else None
+    except ValueError:
+        return None
 
 
 def from_epoch(value: float | int | str | None) -> int | None:

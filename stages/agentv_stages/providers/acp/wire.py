@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Raw, Struct, defstruct, field
 
 from agentv_stages.model.payload import ABSENT, NULL
+from agentv_stages.model.times import Time
 from agentv_stages.providers.acp.catalogue import QUIET_UPDATES
 
 NOTHING = (ABSENT, NULL)
@@ -182,9 +183,9 @@ class Line(Struct, gc=False):
     message: Raw = ABSENT
     data: Raw = ABSENT
     payload: Raw = ABSENT
-    timestamp: str | int | float | None = None
-    time: str | int | float | None = None
-    ts: str | int | float | None = None
+    timestamp: Time = None
+    time: Time = None
+    ts: Time = None
 
 
 class Message(Struct, gc=False):
@@ -192,9 +193,9 @@ class Message(Struct, gc=False):
 
     method: str | None = None
     params: Params | None = None
-    timestamp: str | int | float | None = None
-    time: str | int | float | None = None
-    ts: str | int | float | None = None
+    timestamp: Time = None
+    time: Time = None
+    ts: Time = None
 
 
 class Text(Struct, gc=False):
@@ -258,9 +259,9 @@ class HotMessage(Struct, gc=False):
 
     method: str | None = None
     params: HotParams | None = None
-    timestamp: str | int | float | None = None
-    time: str | int | float | None = None
-    ts: str | int | float | None = None
+    timestamp: Time = None
+    time: Time = None
+    ts: Time = None
 
 
 class AgentInfo(Struct, gc=False):

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct, field
 from agentv_stages.model.batch import Record
 from agentv_stages.model.event import MAIN, AssistantText, Reasoning, TokenUsage
 from agentv_stages.model.recent import remember
+from agentv_stages.model.times import Time
 from agentv_stages.providers.cline.calls import SPAWNS, asked
 
 MOST = 1_000
@@ -37,7 +38,7 @@ class Agent(Struct):
     input: int = 0
     row: int = 0
     offset: int = 0
-    ts: str | None = None
+    ts: Time = None
     text: list[Raw] = []
     reasoning: list[Raw] = []
 
@@ -51,7 +52,7 @@ class Agent(Struct):
         self.iteration = iteration or self.iteration + 1
         self.calls = 0
 
-    def begin(self, record: Record, ts: str | None) -> None:
+    def begin(self, record: Record, ts: Time) -> None:
         """Records a line of the current answer, whose beginning may be missing."""
         if not self.message_id:
             self.message_id = f"m{record.row}"

@@ -120,7 +120,7 @@ class StreamDecoder:
         elif kind == "content_update":
             batch.ignore(f"content_update/{content}")
         elif content == "tool" and self.state.told.again(
-            event.toolCallId and line.ts and f"{event.toolCallId} {kind} {line.ts}"
+            f"{event.toolCallId} {kind} {line.ts}" if event.toolCallId and line.ts else None
         ):
             batch.ignore(f"{kind}/again")
         elif kind in ONCE and content != "tool" and self.state.told.again(check(record, line.ts)):
@@ -255,7 +255,7 @@ class StreamDecoder:
         if name == "agent_start":
             if line.parentAgentId is None and agent_id not in agents.foreign:
                 self._tell_all(batch)
-            again = self.state.told.again(line.ts and f"{agent_id} {line.ts}")
+            again = self.state.told.again(f"{agent_id} {line.ts}" if line.ts else None)
             if not again and agents.start(agent_id, line.parentAgentId):
                 batch.events.append(SessionInfo(self._source(line, record, MAIN), ""))
                 return

@@ -7,6 +7,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.times import Time
 
 
 class Usage(Struct, gc=False):
@@ -63,7 +64,7 @@ class Line(Struct, gc=False):
     """A line of `cline --json`."""
 
     type: str = ""
-    ts: str | None = None
+    ts: Time = None
     event: Event | None = None
     hookEventName: str | None = None
     agentId: str | None = None
@@ -197,10 +198,10 @@ class Document(Struct, gc=False):
     messages: list[Raw] | None = None
     sessionId: str | None = None
     origin: Origin | None = None
-    updated_at: str | None = None
+    updated_at: Time = None
     session_id: str | None = None
-    started_at: str | None = None
-    ended_at: str | None = None
+    started_at: Time = None
+    ended_at: Time = None
     status: str | None = None
     exit_code: int | None = None
     model: str | None = None

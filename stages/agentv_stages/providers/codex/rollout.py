@@ -15,7 +15,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, Retract, SessionInfo, Source, UserText
 from agentv_stages.model.payload import given
 from agentv_stages.model.repeats import check, checksum
-from agentv_stages.model.times import parse_iso
+from agentv_stages.model.times import Time, parse_iso
 from agentv_stages.providers.codex import copied_history, ends, usage
 from agentv_stages.providers.codex.items import END_EVENTS, Items
 from agentv_stages.providers.codex.rollout_catalogue import (
@@ -258,7 +258,7 @@ class RolloutDecoder(Items):
         else:
             batch.ignore("realtime_item")
 
-    def _settings(self, p: Payload, record: Record, time: str | None, batch: Batch) -> bool:
+    def _settings(self, p: Payload, record: Record, time: Time, batch: Batch) -> bool:
         """Takes the model from the thread's settings: a thread that only reviews (0.171) has no `turn_context`."""
         state = self.state
         if state.model is not None or state.replay or p.thread_id not in (None, state.session_id):

@@ -9,7 +9,7 @@ from msgspec import MsgspecError, Raw, Struct, ValidationError, field
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT, decode_json, given, plain_text, text_of, to_raw
-from agentv_stages.model.times import whole_ms
+from agentv_stages.model.times import Time, whole_ms
 
 _BYTES = tuple(bytes((value,)) for value in range(256))
 
@@ -132,7 +132,7 @@ class ItemPayload(Struct, gc=False):
 class OldLine(ItemPayload):
     """A line of an old rollout: a response item, the header, or a marker."""
 
-    timestamp: str | None = None
+    timestamp: Time = None
     record_type: str | None = None
     model: str | None = None
     cwd: str | None = None
@@ -202,7 +202,7 @@ class RolloutLine(Struct, gc=False):
     """A line. `ordinal` (0.16x) counts the lines of a thread's history, over its files."""
 
     type: str = ""
-    timestamp: str | None = None
+    timestamp: Time = None
     ordinal: int | None = None
     payload: Payload = field(default_factory=Payload)
     metadata: LineMetadata | None = None

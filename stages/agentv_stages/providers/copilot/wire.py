@@ -8,6 +8,7 @@ from msgspec import Raw, Struct, defstruct, field
 
 from agentv_stages.model.event import EMPTY_OBJECT
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.times import Time
 from agentv_stages.providers.copilot.catalogue import DECODED, IGNORED, NOTICES
 
 NOTHING = (ABSENT, Raw(b"null"))
@@ -27,7 +28,7 @@ class Line(Struct, gc=False, tag_field="type"):
     """What every line has besides its type and its data."""
 
     id: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     agentId: str | None = None
 
     @property
@@ -259,7 +260,7 @@ class Piece(Struct, gc=False):
     """The place of a delta, of an answer or a thought."""
 
     id: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     agentId: str | None = None
     data: PieceData = field(default_factory=PieceData)
 

@@ -23,7 +23,7 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.payload import decode_json, given, one_line, plain_text, to_raw
 from agentv_stages.model.provider import DecodeContext
-from agentv_stages.model.times import parse_iso, whole_ms
+from agentv_stages.model.times import Time, parse_iso, whole_ms
 from agentv_stages.providers.generic.own_calls import own_call
 from agentv_stages.providers.generic.wire import (
     AtifCallExtra,
@@ -74,7 +74,7 @@ class AtifDecoder:
     def flush(self, batch: Batch) -> None:
         pass
 
-    def _source(self, record: Record, stream: str, timestamp: str | None) -> Source:
+    def _source(self, record: Record, stream: str, timestamp: Time) -> Source:
         return Source(self.context.file, record.row, record.offset, len(record.data), parse_iso(timestamp), stream)
 
     def _trajectory(

@@ -18,7 +18,7 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.message import call_names
 from agentv_stages.model.payload import EMPTY_STRING, decode_json, given, plain_text, text_json, to_raw
-from agentv_stages.model.times import parse_iso, whole_ms
+from agentv_stages.model.times import Time, parse_iso, whole_ms
 from agentv_stages.providers.generic.own_calls import own_call
 from agentv_stages.providers.generic.wire import (
     Call,
@@ -171,7 +171,7 @@ def _result(call: Call, known: CallFacts, call_id: str, source: Source, at: str,
     return True
 
 
-def at_time(source: Source, text: str | None) -> Source:
+def at_time(source: Source, text: Time) -> Source:
     """The source with the given time of a call's end or beginning; without one it has no time."""
     time_ms = parse_iso(text)
     return Source(source.file, source.row, source.offset, source.length, time_ms, source.stream, source.base_id)

@@ -17,7 +17,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, SessionEnd, SessionInfo, Source, Status, TokenUsage, UserText
 from agentv_stages.model.payload import given, one_line
 from agentv_stages.model.provider import DecodeContext
-from agentv_stages.model.times import parse_iso, whole_ms
+from agentv_stages.model.times import Time, parse_iso, whole_ms
 from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
 from agentv_stages.providers.generic.turns import turn_events
 from agentv_stages.providers.generic.wire import (
@@ -107,7 +107,7 @@ class TranscriptDecoder:
             end = SessionEnd(source, "-end", status, told.reason, None, state.duration_ms, certain=told.certain)
             batch.events.append(end)
 
-    def _source(self, record: Record, stream: str | None = None, time: str | None = None) -> Source:
+    def _source(self, record: Record, stream: str | None = None, time: Time = None) -> Source:
         context = self.context
         own = stream if stream and stream != MAIN else context.stream
         return Source(context.file, record.row, record.offset, len(record.data), parse_iso(time), own)

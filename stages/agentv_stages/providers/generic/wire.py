@@ -11,6 +11,7 @@ from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT, given
+from agentv_stages.model.times import Time
 from agentv_stages.providers.generic.own_calls import OwnFacts
 
 Shape = TypeVar("Shape")
@@ -33,10 +34,10 @@ class Call(Struct, gc=False):
     input: Raw = ABSENT
     output: Raw = ABSENT
     status: str | None = None
-    start_time: str | None = None
-    startTime: str | None = None
-    end_time: str | None = None
-    endTime: str | None = None
+    start_time: Time = None
+    startTime: Time = None
+    end_time: Time = None
+    endTime: Time = None
     duration_ms: float | None = None
     durationMs: float | None = None
 
@@ -78,10 +79,10 @@ class RowMessage(Struct, gc=False):
     content: Raw = ABSENT
     tool_calls: list[Call] | None = None
     toolCalls: list[Call] | None = None
-    start_time: str | None = None
-    startTime: str | None = None
-    end_time: str | None = None
-    endTime: str | None = None
+    start_time: Time = None
+    startTime: Time = None
+    end_time: Time = None
+    endTime: Time = None
     metadata: Raw = ABSENT
     token_usage: Tokens | None = None
     tokenUsage: Tokens | None = None
@@ -91,7 +92,7 @@ class RowSource(Struct, gc=False):
     provider: str | None = None
     session_id: str | None = None
     model: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     git_branch: str | None = None
     cwd: str | None = None
     version: str | None = None
@@ -154,7 +155,7 @@ class Turn(Struct, gc=False):
     """A turn of `agentv.normalized_transcript.v1`."""
 
     type: str = ""
-    ts: str | None = None
+    ts: Time = None
     id: str | None = None
     model: str | None = None
     input_tokens: int | None = None
@@ -197,9 +198,9 @@ class TraceEvent(Struct, gc=False):
     """A record of `agentv-trace`: an event of 0.25 or of the read model, or a document with a list of them."""
 
     type: str = ""
-    timestamp: str | float | None = None
-    startTime: str | float | None = None
-    start_time: str | float | None = None
+    timestamp: Time = None
+    startTime: Time = None
+    start_time: Time = None
     id: str | None = None
     name: str | None = None
     input: Raw = ABSENT
@@ -288,7 +289,7 @@ class AtifObservation(Struct, gc=False):
 
 
 class AtifStep(Struct, gc=False):
-    timestamp: str | None = None
+    timestamp: Time = None
     source: str = ""
     message: Raw = ABSENT
     model_name: str | None = None

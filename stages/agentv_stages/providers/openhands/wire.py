@@ -8,6 +8,7 @@ from msgspec.json import Decoder
 
 from agentv_stages.model.event import EMPTY_OBJECT
 from agentv_stages.model.payload import ABSENT, EMPTY_STRING
+from agentv_stages.model.times import Time
 
 
 class AskedCall(Struct, gc=False):
@@ -65,7 +66,7 @@ class Event(Struct, gc=False):
 
     kind: str | None = None
     id: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     source: str | None = None
     llm_message: Message | None = None
     llm_response_id: str | None = None

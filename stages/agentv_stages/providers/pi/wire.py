@@ -9,6 +9,7 @@ from msgspec import Raw, Struct, defstruct, field
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.times import Time
 
 
 class Cost(Struct, gc=False):
@@ -69,7 +70,7 @@ class PiMessage(Struct, gc=False, rename="camel"):
     stop_reason: str | None = None
     error_message: str | None = None
     response_id: str | None = None
-    timestamp: float | str | None = None
+    timestamp: Time = None
     tool_call_id: str | None = None
     tool_name: str | None = None
     is_error: bool | None = None
@@ -89,7 +90,7 @@ class Entry(Struct, gc=False, rename="camel"):
     type: str = ""
     id: str | None = None
     parent_id: str | None = None
-    timestamp: str | float | None = None
+    timestamp: Time = None
     message: PiMessage | None = None
     cwd: str | None = None
     parent_session: str | None = None
@@ -166,7 +167,7 @@ class Answer(Struct, gc=False, rename="camel", tag_field="role", tag="assistant"
     stop_reason: str | None = None
     error_message: str | None = None
     response_id: str | None = None
-    timestamp: float | str | None = None
+    timestamp: Time = None
 
 
 class ResultCopy(Struct, gc=False, rename="camel", tag_field="role", tag="toolResult"):
@@ -179,7 +180,7 @@ class ResultCopy(Struct, gc=False, rename="camel", tag_field="role", tag="toolRe
 @final
 class Prompt(Struct, gc=False, tag_field="role", tag="user"):
     content: Raw = ABSENT
-    timestamp: float | str | None = None
+    timestamp: Time = None
 
 
 @final
@@ -259,7 +260,7 @@ class Line(Struct, gc=False, rename="camel", tag_field="type"):
     aborted: bool | None = None
     id: str | None = None
     cwd: str | None = None
-    timestamp: str | float | None = None
+    timestamp: Time = None
     parent_session: str | None = None
     name: str | None = None
     title: str | None = None
@@ -290,7 +291,7 @@ class TranscriptRow(Struct, gc=False, rename="camel"):
     child_index: int | None = None
     agent: str | None = None
     cwd: str | None = None
-    timestamp: str | float | None = None
+    timestamp: Time = None
     text: str | None = None
 
 

@@ -7,6 +7,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.times import Time
 
 
 class Usage(Struct, gc=False):
@@ -147,7 +148,7 @@ class SessionLine(Struct, gc=False):
     uuid: str | None = None
     parentUuid: str | None = None
     sessionId: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     cwd: str | None = None
     version: str | None = None
     gitBranch: str | None = None

@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.times import Time
 
 
 class Function(Struct, gc=False):
@@ -68,8 +69,8 @@ class Meta(Struct, gc=False):
 
     session_id: str | None = None
     parent_session_id: str | None = None
-    start_time: str | None = None
-    end_time: str | None = None
+    start_time: Time = None
+    end_time: Time = None
     git_branch: str | None = None
     environment: Environment | None = None
     title: str | None = None
@@ -248,7 +249,7 @@ class Stored(Struct, gc=False):
     id: str | None = None
     session_id: str | None = None
     generation: str | None = None
-    start_time: str | None = None
+    start_time: Time = None
     recovery_journal_record_version: int | None = None
     payload: Raw = ABSENT
     snapshot: Envelope | None = None
