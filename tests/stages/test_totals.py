@@ -96,7 +96,8 @@ def test_sums_that_are_kept_up_to_date_are_those_that_are_made_anew(seed: int) -
 
 def test_figures_below_zero_are_none() -> None:
     told = tokens(usage(0, "a", input=-7, cached=3, output=5, reasoning=-1), usage(1, "b", input=10, output=-2))
-    assert (told["input"], told["cached"], told["output"], told["reasoning"]) == (10, 3, 5, None)
+    assert (told["input"], told["cached"], told["output"], told["reasoning"]) == (10, 3, None, None)
+    assert told["output_at_least"] == 5
     assert tokens(usage(0, "a", scope="session", input=-7, output=5))["input"] is None
 
 
@@ -124,6 +125,16 @@ def test_a_final_output_wins_over_a_larger_placeholder() -> None:
 def test_placeholders_alone_are_a_lower_bound() -> None:
     seen = tokens(usage(0, "a", input=1, output=9), usage(1, "b", input=1, output=1, output_final=False))
     assert (seen["output"], seen["output_at_least"]) == (None, 10)
+
+
+@pytest.mark.parametrize("output", [None, -5])
+def test_a_call_that_does_not_say_its_output_makes_the_sum_a_lower_bound(output: int | None) -> None:
+    silent = usage(0, "a", input=1, output=output)
+    seen = tokens(silent, usage(1, "b", input=1, output=7))
+    assert (seen["input"], seen["output"], seen["output_at_least"]) == (2, None, 7)
+    assert "output_at_least" not in tokens(silent)
+    whole = tokens(silent, usage(1, "b", input=1, output=7), usage(2, "a", input=1, output=3))
+    assert (whole["output"], "output_at_least" in whole) == (10, False)
 
 
 def test_a_total_of_the_agent_covers_the_calls_of_its_streams() -> None:

@@ -21,7 +21,7 @@ class Tokens(Struct, gc=False):
     cache_write_1h: int | None = None
     output: int | None = None
     reasoning: int | None = None
-    unsure: int = 0  # model calls whose output was only a placeholder
+    unsure: int = 0  # model calls whose output was only a placeholder, or is not in the log
     cost_pico: int | None = None  # in 1e-12 dollars: a sum of binary fractions depends on the order
 
     def add(self, other: "Tokens | TokenUsage", sign: int = 1) -> None:
@@ -42,7 +42,7 @@ class Tokens(Struct, gc=False):
             self.unsure += sign * other.unsure
             cost = other.cost_pico
         else:
-            self.unsure += 0 if other.output_final else sign
+            self.unsure += 0 if other.output_final and other.output is not None else sign
             cost = pico(other.cost_usd) if other.cost_usd is not None else None
         if cost is not None:
             self.cost_pico = (self.cost_pico or 0) + sign * cost
