@@ -138,7 +138,7 @@ def test_deltas_of_an_answer_that_was_broken_off_are_told_at_the_end() -> None:
 
 
 def test_a_delta_without_a_proper_time_is_told_with_a_fault() -> None:
-    odd = {**event("assistant.message_delta", {"messageId": "m1", "deltaContent": "Half"}), "timestamp": 5}
+    odd = {**event("assistant.message_delta", {"messageId": "m1", "deltaContent": "Half"}), "timestamp": [5]}
     batch = decoded(STREAM, lines(odd))
     assert texts(batch.events) == ["Half"]
     assert [fault.reason for fault in batch.faults] == ["schema"]

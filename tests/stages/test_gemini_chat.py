@@ -1,6 +1,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from agentv_stages.chain.decode import Decode
 from agentv_stages.model.batch import Batch
@@ -153,6 +154,14 @@ def test_new_tokens_of_an_answer_replace_the_old_ones() -> None:
     assert [(u.key, u.output) for u in usages(events_of(LOG, given))] == [("g1", 25), ("g1", 45)]
     assert total(events_of(LOG, given)) == {"input": 100, "cached": 60, "output": 45, "reasoning": 5}
     check_laws(LOG, given)
+
+
+@pytest.mark.parametrize(("total_tokens", "prompt"), [(125 + 40, 140), (None, 140), (125, 100)])
+def test_tokens_of_the_servers_own_tools_are_the_prompts_unless_the_total_says_otherwise(
+    total_tokens: int | None, prompt: int
+) -> None:
+    given = lines(HEADER, answer("g1", "x", tokens={**TOKENS, "tool": 40, "total": total_tokens}))
+    assert [u.input for u in usages(events_of(LOG, given))] == [prompt]
 
 
 def test_calls_that_stand_in_a_record_of_their_own_are_those_of_the_answer_before() -> None:

@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from agentv_stages.chain.decode import Decode
+from agentv_stages.chain.pair import Pair
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import (
     AnyEvent,
@@ -202,8 +203,12 @@ def test_an_input_that_cached_tokens_were_wrongly_taken_off_is_none() -> None:
 
 def test_two_steps_in_one_message_are_two_model_calls() -> None:
     again = finish("stop", part_id="prt_z2")
-    first, second = usages(events_of(STREAM, lines(text("prt_1", "a"), finish("tool-calls"), again)))
+    events = events_of(STREAM, lines(text("prt_1", "a"), finish("tool-calls"), text("prt_2", "b"), again))
+    whole = Batch("log", events=events)
+    Pair().push(whole)
+    first, second = usages(whole.events)
     assert first.key != second.key
+    assert len({e.message_id for e in whole.events if isinstance(e, AssistantText)}) == 2
 
 
 def test_the_end_of_a_step_that_comes_twice_counts_once() -> None:

@@ -1,7 +1,9 @@
 """Repeated records: what has an id, or a time, is told once, in place or in a stretch that is appended again."""
 
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from agentv_stages.chain.decode import Decode
@@ -11,8 +13,9 @@ from agentv_stages.figures.result import Observer, Result
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Retract, SessionEnd
 from agentv_stages.model.repeats import MOST, Repeats, check
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers import get_provider
-from support.decoding import check_laws, dialect, lines
+from support.decoding import check_laws, decoded, dialect, lines
 
 Log = list[dict[str, Any]]
 
@@ -520,3 +523,38 @@ def test_what_has_no_identity_is_never_a_repetition() -> None:
 def test_one_id_of_records_of_different_lengths_is_none() -> None:
     repeats = Repeats()
     assert [repeats.again("[gone]", length) for length in (10, 10, 12)] == [False, True, False]
+
+
+_NAMES = frozenset(("timestamp", "startTime", "start_time", "end_time", "endTime", "time", "ts"))
+WRITTEN: dict[str, Callable[[int], Any]] = {
+    "ms": lambda time_ms: time_ms,
+    "s": lambda time_ms: time_ms / 1000,
+    "text": str,
+}
+
+
+def rewritten(value: Any, write: Callable[[int], Any]) -> Any:
+    """The same with the times written otherwise."""
+    if isinstance(value, list):
+        return [rewritten(one, write) for one in value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    if not isinstance(value, dict):
+        return value
+    out: dict[str, Any] = {}
+    for name, member in value.items():  # pyright: ignore[reportUnknownVariableType] - as above
+        time_ms = parse_iso(member) if name in _NAMES and isinstance(member, str) else None
+        out[name] = rewritten(member, write) if time_ms is None else write(time_ms)
+    return out
+
+
+def times(provider: str, name: str, given: list[Record]) -> list[int | None]:
+    batch = decoded(dialect(get_provider(provider), name), given)
+    assert batch.faults == []
+    return [event.source.time_ms for event in batch.events]
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize(("provider", "name"), LOGS, ids=[name for _, name in LOGS])
+def test_numbers_are_read_as_times(provider: str, name: str, form: str) -> None:
+    given = LOGS[provider, name]
+    again = rewritten(msgspec.json.decode(msgspec.json.encode(given)), WRITTEN[form])
+    assert times(provider, name, lines(*again)) == times(provider, name, lines(*given))

@@ -29,7 +29,7 @@ from agentv_stream.sources.folder import may_be_companions, parts_of
 FILE = "figures.db"
 AT_REST_NS = 2_000_000_000
 UNUSED_DAYS = 90
-COUNTING = 2
+COUNTING = 3
 """Raised whenever the figures of an unchanged log change: what was counted by other rules is counted again."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS figures (
@@ -129,7 +129,9 @@ class KeptFigures:
         another machine's clock may be late."""
         latest = self._begun_ns - AT_REST_NS
         for done, summary in self._read:
-            if done.provider not in NAMES or get_provider(done.provider).context is not plain_context:
+            if done.provider not in NAMES:
+                continue
+            if not done.alone or get_provider(done.provider).context is not plain_context:
                 continue
             found = [(done.unit.source, done.unit.size, done.unit.mtime_ns)]
             found += [(seen.path, seen.size, seen.mtime_ns) for seen in done.companions]
@@ -208,7 +210,7 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def _mark(work: Work) -> str:
-    """The release and the options on which figures depend."""
+    """The release, the way of counting, and the options on which figures depend."""
     prices = ""
     if work.prices:
         from importlib.metadata import version

@@ -122,6 +122,7 @@ class Finished(Struct, kw_only=True):
     `tail` is a hash of the last bytes: with size and time it shows whether the source is still the same.
     `companions` are the further files that were read with it, `left_out` those of sub-agents that were not to be read.
     `sizes` are the lengths of its local outputs.
+    `alone`: its figures do not depend on the logs of other sessions.
     """
 
     unit: Unit
@@ -131,6 +132,7 @@ class Finished(Struct, kw_only=True):
     tail: str = ""
     companions: list[Seen] = []
     left_out: list[str] = []
+    alone: bool = True
     provider: str = "unknown"
     day: str = "unknown"
     transcript: str | None = None

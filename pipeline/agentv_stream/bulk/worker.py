@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from agentv_stages.chain.foreign import COPIED_BESIDE
 from agentv_stages.figures.merge import day_of, summary_of
 from agentv_stages.figures.result import Observer, Result
 from agentv_stages.model.batch import Batch
@@ -236,6 +237,7 @@ class Session:
         left = reader.pair.left
         facts = observer.facts
         done.provider = reader.provider.name
+        done.alone = COPIED_BESIDE not in observer.counters.ignored
         done.day = day_of(facts.started_ms)
         done.faults = dict(observer.counters.faults)
         done.companions = [_seen(companion.path, work.state is not None) for companion in reader.companions]

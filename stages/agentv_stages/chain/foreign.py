@@ -15,6 +15,9 @@ Line: TypeAlias = Mapping[str, Any]
 COPIED = "copied from the parent session"
 """The name under which a decoder ignores records that a fork copied: they are in the log of its parent."""
 
+COPIED_BESIDE = "copied from a log beside it"
+"""As `COPIED`, where only another log in the folder shows it."""
+
 OURS = "an output of agentv-stream, not a log of an agent; give the log, or the transcript"
 
 CLAUDE_ENVELOPE = b'"parentUuid":'

@@ -19,10 +19,10 @@ Faults: `orphan-result` for a result whose call was never seen; it is passed on 
 from itertools import islice
 from zlib import crc32
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from agentv_stages.chain.repeated_events import ONCE, Identity, RepeatedEvents
+from agentv_stages.chain.identity import Identity, IdentityState
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AnyEvent, Outcome, Retract, ToolCall, ToolResult, call_key
 from agentv_stages.model.fault import Fault
@@ -42,14 +42,14 @@ class PairState(Struct):
     All are keyed by `call_key`. `recent` holds a checksum of name and input of each answered call, to distinguish a
     repetition from another call under a reused id: some servers number the calls of each answer from the start
     (`call_0`, `functions.read:0`). For a call closed without a result it is inverted (`~`): a result may still come.
-    `told` holds the identities of other events, with the places of their records.
+    `identity` knows all records, and the answers that share an id.
     """
 
     open: dict[str, ToolCall] = {}
     early: dict[str, ToolResult] = {}
     recent: dict[str, int] = {}
     bare: dict[str, ToolResult] = {}
-    told: list[tuple[Identity, int]] = []
+    identity: IdentityState = field(default_factory=IdentityState)
 
 
 class Pair:
@@ -59,7 +59,7 @@ class Pair:
         self.state = PairState()
         self._left: list[ToolCall] = []
         self._recent = Recent[int](MOST_RECENT)
-        self._told = RepeatedEvents()
+        self._identity = Identity()
         self._flushed = Flushed()
 
     @property
@@ -72,9 +72,9 @@ class Pair:
         return [call.call_id for call in self._left or self.state.open.values()]
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
+        self._identity.settle(batch)
         events = batch.events
         calls, early, answered = self.state.open, self.state.early, self._recent.get
-        once, told = ONCE.get, self._told.has
         out: list[AnyEvent] | None = None
         for i, event in enumerate(events):
             kind = type(event)
@@ -107,10 +107,6 @@ class Pair:
                     if out is None:
                         out = events[: i + 1]
                     self._result(early.pop(key), batch, out)
-            elif (what := once(kind)) is not None and told(event, what):
-                batch.ignore("repeated-record")
-                if out is None:
-                    out = events[:i]
             else:
                 if out is not None:
                     out.append(event)
@@ -147,14 +143,14 @@ class Pair:
     def snapshot(self) -> PairState:
         state = self.state
         return PairState(
-            dict(state.open), dict(state.early), self._recent.items(), dict(state.bare), self._told.snapshot()
+            dict(state.open), dict(state.early), self._recent.items(), dict(state.bare), self._identity.snapshot()
         )
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, PairState, from_attributes=True)
         self._recent.load(self.state.recent)
-        self._told.restore(self.state.told)
-        self.state.recent, self.state.told = {}, []
+        self._identity.restore(self.state.identity)
+        self.state.recent, self.state.identity = {}, IdentityState()
 
     def _let_go(self, key: str, out: list[AnyEvent]) -> None:
         """Closes an open call: with what is known of its end, else as `unpaired`."""

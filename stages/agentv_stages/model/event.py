@@ -29,6 +29,8 @@ else:
     OptionalRaw = Raw
 
 MAIN = "main"
+PIECES = 0
+"""`Source.answer` of a record that may hold a piece of an answer, under an id that a server gave it."""
 EMPTY_OBJECT = Raw(b"{}")
 PAYLOADS = {
     "text_json": "text",
@@ -53,6 +55,9 @@ class Source(Struct, frozen=True, gc=False):
     `time_ms` is the log's time in UTC milliseconds since the epoch, None where it gives none.
     `stream` is `main`, `sidechain:<agent id>` or `subagent:<name>`.
     `base_id` is the native id from which event ids are made; "" stands for `<session id>:row_<row>`.
+    `answer` says how far the message ids of the record identify answers (`chain.answers`): None for ids that the
+    decoder makes; a positive number that distinguishes answers with the same id, such as their time; `PIECES`, or a
+    negative number that distinguishes the request.
     """
 
     file: str
@@ -62,6 +67,7 @@ class Source(Struct, frozen=True, gc=False):
     time_ms: int | None = None
     stream: str = MAIN
     base_id: str = ""
+    answer: int | None = None
 
 
 class Event(Struct, frozen=True, gc=False, tag_field="type"):

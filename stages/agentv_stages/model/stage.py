@@ -32,7 +32,8 @@ class Stage(Protocol[In, Out]):
 class Stateful(Protocol):
     """A stage whose state can be saved and restored.
 
-    A snapshot is a Struct that `msgspec.json` can write and read; its size does not grow with the session.
+    A snapshot is a Struct that `msgspec.json` can write and read; its size does not grow with the session, but for the
+    memory of its records (8 bytes each).
     """
 
     def snapshot(self) -> Struct:

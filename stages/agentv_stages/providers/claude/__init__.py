@@ -21,7 +21,7 @@ from agentv_stages.model.provider import (
     RecordDecoder,
     Start,
 )
-from agentv_stages.providers.claude import compaction, session, stream
+from agentv_stages.providers.claude import compaction, forks, session, stream
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.tools import TABLE
 
@@ -195,4 +195,5 @@ PROVIDER = Provider(
     ),
     companions=companions,
     kept_outputs=kept_outputs,
+    history=forks.history_of,
 )

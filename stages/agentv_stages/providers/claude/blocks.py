@@ -5,12 +5,14 @@ A line holds one block of a message, or a few; its token usage is handled elsewh
 
 import re
 from collections.abc import Sequence
+from zlib import crc32
 
 from msgspec import Raw, Struct
 
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
     EMPTY_OBJECT,
+    PIECES,
     AnyEvent,
     AssistantText,
     Outcome,
@@ -61,6 +63,11 @@ class Seen(Struct):
         """At a user line: the message's usage is not worth keeping longer. Emitting it twice does no harm."""
         if self.message_id:
             self.message_id, self.usage, self.final = "", NULL, False
+
+
+def piece_of(request_id: str | None) -> int:
+    """`Source.answer` of an assistant line."""
+    return ~crc32(request_id.encode("utf-8", "surrogatepass")) if request_id else PIECES
 
 
 def part(index: int) -> str:

@@ -4,6 +4,7 @@ Source: sessions that Claude Code 1.0.60 to 2.1.332 forked, branched and resumed
 A record is known as a copy by
 
 - `forkedFrom` on each record (`/branch`);
+- another log in the folder that has the record, in a fork that begins with nothing of its own (`forks`, 2.1.226);
 - `requestSessionId` on each answer: the session that asked for it (2.1.332);
 - a time before that of the log's opening record: the queue operation of a headless run, or the last file snapshot of an
   interactive one, which names the session's own first prompt (2.0.30 on);
@@ -29,6 +30,7 @@ from agentv_stages.model.batch import Record
 from agentv_stages.model.payload import given, text_of
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL
+from agentv_stages.providers.claude.forks import BACKGROUND, HEADERS
 from agentv_stages.providers.claude.wire import SessionHead, SessionLine, decode_head, decode_meta, decode_snapshot
 
 _MESSAGES = frozenset(("user", "assistant", "attachment", "system", "progress"))
@@ -43,7 +45,8 @@ class Copies(Struct):
     `opened_ms` and `first_own` come from the opening record. `found`: there are copies. `last_ms` is the time of the
     last message, `parent` the session that the copies name, `waiting` the records not yet classified. `queued` is the
     checksum of the prompt in the queue operation; `alike` says that the log's first prompt is the same. `asked` is the
-    session that asked for the last copied answer: the parent, if a fork of a fork holds answers of both.
+    session that asked for the last copied answer: the parent, if a fork of a fork holds answers of both. `beside`: the
+    records are compared with other logs that begin with the record `first`; `headed`: the log begins as such forks do.
     """
 
     opened_ms: int | None = None
@@ -55,6 +58,15 @@ class Copies(Struct):
     queued: int | None = None
     alike: bool | None = None
     asked: str | None = None
+    beside: bool = False
+    first: str = ""
+    headed: bool = False
+
+    def may_be_beside(self, line: SessionLine, record: Record) -> bool:
+        """Whether the log's first message may be one of another log, and nothing in this one would show it."""
+        if line.type not in _MESSAGES or not line.uuid or self.last_ms is not None or self.opened_ms is not None:
+            return False
+        return self.headed or decode_head(record.data).sessionKind == BACKGROUND
 
     def look(self, line: SessionLine, record: Record) -> Found:
         """Classifies the next record. `besides`: not part of the history, copied or not; `begins`: the session's own,
@@ -98,7 +110,9 @@ class Copies(Struct):
         return "waits" if len(self.waiting) < _MOST_WAITING else "own"
 
     def _opening(self, kind: str, line: SessionLine, record: Record) -> None:
-        if kind == "queue-operation":
+        if kind in HEADERS:
+            self.headed = True
+        elif kind == "queue-operation":
             self.opened_ms = parse_iso(line.timestamp)
             prompt = decode_meta(record.data).content
             if given(prompt) and self.queued is None:

@@ -7,10 +7,11 @@ or where an attachment says so. File order is kept: `parentUuid` does not give t
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agentv_stages.chain.foreign import COPIED, other_session
+from agentv_stages.chain.foreign import COPIED, COPIED_BESIDE, other_session
 from agentv_stages.chain.pruning import decode_member
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import (
+    PIECES,
     AnyEvent,
     Notification,
     QueueOperation,
@@ -31,12 +32,14 @@ from agentv_stages.providers.claude.blocks import (
     Seen,
     assistant_blocks,
     interrupts,
+    piece_of,
     user_blocks,
     user_string,
 )
 from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
-from agentv_stages.providers.claude.copies import Copies
+from agentv_stages.providers.claude.copies import Copies, Found
+from agentv_stages.providers.claude.forks import fingerprint
 from agentv_stages.providers.claude.kept import MARK, put_back
 from agentv_stages.providers.claude.notices import attached, end_of_run, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
@@ -94,6 +97,7 @@ class SessionDecoder:
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
         self.state = SessionState()
+        self._history: frozenset[int] | None = None  # of logs beside this one; read once it is needed
         self._stream = context.stream if context.stream != "main" else None  # the stream of a sub-agent's own file
 
     def decode(self, record: Record, batch: Batch) -> None:
@@ -122,13 +126,13 @@ class SessionDecoder:
 
     def _copied(self, copies: Copies, line: SessionLine, record: Record, batch: Batch) -> bool:
         """Whether a record is a copy, or held until that is known. The session's first own record ends the search."""
-        found = "own" if self.context.stream != "main" else copies.look(line, record)
+        found = "own" if self.context.stream != "main" else self._looked(copies, line, record)
         if found == "waits":
             copies.waiting.append(record)
         elif found == "copied":
             if not self.state.forked:
                 self._fork(copies, line, record, batch)
-            batch.ignore(COPIED)
+            batch.ignore(COPIED_BESIDE if copies.beside else COPIED)
         elif found == "begins":
             self._fork(copies, line, record, batch)
             self.state.copies = None
@@ -137,6 +141,18 @@ class SessionDecoder:
                 batch.events.append(SessionInfo(self._source(line, record), "-parent", parent_session_id=copies.asked))
             self._tell_waiting(copies, batch)
         return found in ("waits", "copied")
+
+    def _looked(self, copies: Copies, line: SessionLine, record: Record) -> Found:
+        """What kind of record it is, by the other logs in the folder if nothing in this one decides."""
+        read = self.context.history
+        if read is not None and line.uuid and (copies.beside or copies.may_be_beside(line, record)):
+            if self._history is None:
+                copies.first = copies.first or line.uuid
+                self._history = frozenset(read(copies.first))
+                copies.beside = bool(self._history)
+            if copies.beside:
+                return "copied" if fingerprint(line.uuid) in self._history else "own"
+        return copies.look(line, record)
 
     def _fork(self, copies: Copies, line: SessionLine, record: Record, batch: Batch) -> None:
         """Handles the first certain copy: emits which session this is, and ignores the waiting records as copies."""
@@ -165,6 +181,7 @@ class SessionDecoder:
             parse_iso(line.timestamp),
             self._stream or (sidechain(line.agentId or "unknown") if line.isSidechain else "main"),
             line.uuid or "",
+            piece_of(line.requestId) if type(line) is SessionLine else PIECES,
         )
 
     def _root(self, record: Record, sidechain: bool | None, batch: Batch) -> None:
@@ -211,7 +228,7 @@ class SessionDecoder:
             self._facts(line, model, source, record, batch)  # may reject it, too: nothing was remembered yet
         if told is not None:
             if seen.message_id != message_id and source.stream == "main":
-                state.branches.answer(source.base_id, message_id, record.data, line.timestamp)
+                state.branches.answer(source.base_id, message_id, record.data, str(line.timestamp or ""))
             seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
         assistant_blocks(message, message_id, source, self.context.parent_call, batch, synthetic)
         if told is not None:
@@ -257,7 +274,7 @@ class SessionDecoder:
     def _branch(self, line: SessionLine, source: Source, record: Record, batch: Batch) -> None:
         """Retracts what lies between a prompt and its parent. One older than the last answer is a repeated line."""
         branches, message_id = self.state.branches, line.uuid or ""
-        if branches.goes_on(message_id, record.data) or (line.timestamp or branches.last) < branches.last:
+        if branches.goes_on(message_id, record.data) or str(line.timestamp or branches.last) < branches.last:
             return
         back = branches.prompt(decode_head(record.data), message_id)
         if back is not None:

@@ -13,6 +13,7 @@ from agentv_stages.chain.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.chain.pruning import decode_member
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import (
+    PIECES,
     Notification,
     Retract,
     SessionEnd,
@@ -23,11 +24,12 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
-from agentv_stages.model.times import parse_iso
+from agentv_stages.model.times import Time, parse_iso
 from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
     assistant_blocks,
     interrupts,
+    piece_of,
     user_blocks,
     user_string,
 )
@@ -124,7 +126,7 @@ class StreamDecoder:
         """Emits the printed part of a block that was never completed."""
         self._tell_unfinished(batch)
 
-    def _source(self, record: Record, uuid: str | None, time: str | None, parent: str | None = None) -> Source:
+    def _source(self, record: Record, uuid: str | None, time: Time, parent: str | None = None) -> Source:
         return Source(
             self.file,
             record.row,
@@ -133,6 +135,7 @@ class StreamDecoder:
             parse_iso(time),
             sidechain(parent) if parent else "main",
             uuid or "",
+            PIECES,
         )
 
     def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:
@@ -146,6 +149,7 @@ class StreamDecoder:
             parse_iso(line.timestamp),
             sidechain(parent) if parent else "main",
             line.uuid or "",
+            piece_of(line.request_id),
         )
         synthetic = message.model == SYNTHETIC_MODEL
         if parent is None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from agentv_stages.chain.pruning import REFUSED
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.event import AssistantText, Reasoning, Source
+from agentv_stages.model.event import PIECES, AssistantText, Reasoning, Source
 from agentv_stages.model.payload import to_raw
 from agentv_stages.providers.claude.wire import decode_delta
 
@@ -44,7 +44,7 @@ class Unfinished(Struct):
     def tell(self, file: str, message_id: str, batch: Batch) -> None:
         """Emits the collected text and thoughts, and clears them."""
         self._read()
-        source = Source(file, self.row, self.offset, 0)
+        source = Source(file, self.row, self.offset, 0, answer=PIECES)
         if self.thinking:
             thought = to_raw("".join(self.thinking))
             batch.events.append(Reasoning(source, "-cut-0", message_id, thought, model=self.model))

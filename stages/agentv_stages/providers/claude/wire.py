@@ -9,6 +9,7 @@ from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.times import Time
 
 
 class CacheCreation(Struct, gc=False):
@@ -82,12 +83,13 @@ class StreamLine(Struct, gc=False):
     message: ApiMessage | None = None
     parent_tool_use_id: str | None = None
     uuid: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     isSynthetic: bool | None = None
     isReplay: bool | None = None
     tool_use_result: Structured = None
     tool_result_meta: list[ResultMeta] | None = None
     supersedes: list[str] | None = None
+    request_id: str | None = None
 
 
 class SystemLine(Struct, gc=False):
@@ -95,7 +97,7 @@ class SystemLine(Struct, gc=False):
 
     subtype: str = ""
     uuid: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     session_id: str | None = None
     model: str | None = None
     cwd: str | None = None
@@ -207,7 +209,7 @@ class SessionLine(Struct, gc=False):
     type: str = ""
     message: ApiMessage | None = None
     uuid: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     isSidechain: bool | None = None
     agentId: str | None = None
     isMeta: bool | None = None
@@ -219,6 +221,7 @@ class SessionLine(Struct, gc=False):
     permissionDecision: PermissionDecision | None = None
     version: str | None = None
     promptSource: str | None = None
+    requestId: str | None = None
 
 
 class ForkedFrom(Struct, gc=False):
@@ -236,10 +239,11 @@ class SessionHead(Struct, gc=False):
     entrypoint: str | None = None
     forkedFrom: ForkedFrom | None = None
     requestSessionId: str | None = None
+    sessionKind: str | None = None
 
 
 class Snapshot(Struct, gc=False):
-    timestamp: str | None = None
+    timestamp: Time = None
 
 
 class SnapshotLine(Struct, gc=False):
@@ -284,7 +288,7 @@ class MetaLine(Struct, gc=False):
     type: str = ""
     subtype: str = ""
     uuid: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     sessionId: str | None = None
     isSidechain: bool | None = None
     agentId: str | None = None

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from agentv_stages.chain.pruning import read_pruned
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import AssistantText, Reasoning, Source
@@ -11,6 +13,11 @@ from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.state import EventsState, Pending
 
 MOST_AGENTS = 1_000
+
+
+def number_of(source: Source) -> int:
+    """What distinguishes the answer of a record from others with its id: its time, or else its row."""
+    return source.time_ms or source.row + 1
 
 
 class Events(Protocol):
@@ -40,6 +47,7 @@ def give_up(at: Events, agent: str, batch: Batch) -> None:
             batch.fault("schema", pending.record, problem)
         source = at.source(line, pending.record, line.data.parentToolCallId)
         message_id = pending.text_id or pending.thought_id or f"m{source.row}"
+        source = replace(source, answer=number_of(source))
         if any(pending.thought):
             text = to_raw("".join(pending.thought))
             batch.events.append(Reasoning(source, "-0", message_id, text, False, at.state.model))

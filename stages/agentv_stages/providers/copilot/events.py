@@ -10,6 +10,7 @@ from functools import partial
 from zlib import crc32
 
 import msgspec
+from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import other_session
 from agentv_stages.model.batch import Batch, Record
@@ -20,7 +21,7 @@ from agentv_stages.model.repeats import checksum
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.copilot import copies, notices, prompts, session, usage, wire
 from agentv_stages.providers.copilot.catalogue import KNOWN
-from agentv_stages.providers.copilot.deltas import Events, give_up, pending_of
+from agentv_stages.providers.copilot.deltas import Events, give_up, number_of, pending_of
 from agentv_stages.providers.copilot.results import arguments, ended, mcp_name
 from agentv_stages.providers.copilot.state import EventsState
 
@@ -170,7 +171,9 @@ class EventsDecoder:
         pending = state.pending.get(agent or started_by or "") or pending_of(state, agent or started_by)
         message_id = data.messageId or data.apiCallId or source.base_id or f"m{source.row}"
         model, events, part = data.model, batch.events, 0
-        pending.answer_id = message_id
+        if not data.chunkIndex or pending.answer_id != message_id:
+            pending.answer_id, pending.answer_number = message_id, number_of(source)
+        plain, source = source, replace(source, answer=pending.answer_number)
         if state.usage is not None and state.usage.source.stream != source.stream:
             state.release_usage(batch)
         state.failure, state.aborted = None, False
@@ -219,7 +222,9 @@ class EventsDecoder:
         state.release_usage(batch)
         if data.outputTokens and data.apiCallId not in state.usage_keys:
             key = f"{data.apiCallId}:{data.outputTokens}" if data.apiCallId else message_id  # as in `usage`
-            events.append(TokenUsage(source, "", key, "call", model, output=data.outputTokens))
+            events.append(
+                TokenUsage(plain if data.apiCallId else source, "", key, "call", model, output=data.outputTokens)
+            )
 
     def _thought(self, line: wire.ThoughtLine, record: Record, batch: Batch) -> None:
         data = line.data
@@ -257,7 +262,10 @@ class EventsDecoder:
             return
         agent, started_by = line.agentId, data.parentToolCallId
         source, parent = self.source(line, record, started_by), self._parent(agent, started_by)
-        message_id = pending_of(self.state, agent or started_by).answer_id or f"m{source.row}"
+        pending = pending_of(self.state, agent or started_by)
+        message_id = pending.answer_id or f"m{source.row}"
+        if pending.answer_number is not None:
+            source = replace(source, answer=pending.answer_number)
         name = mcp_name(data.mcpServerName, data.mcpToolName) or data.toolName or "unknown"
         opened[call_id] = source.time_ms
         if agent or started_by:

@@ -9,9 +9,10 @@ from agentv_stages.providers.copilot.wire import Usage
 
 
 class Pending(Struct):
-    """One agent's deltas so far and the last of their records; the id and the thought (CRC) of its last answer."""
+    """One agent's deltas so far and the last of their records; id, number and thought (CRC) of its last answer."""
 
     answer_id: str = ""
+    answer_number: int | None = None
     answer_thought: int = 0
     text_id: str = ""
     text: list[str] = []

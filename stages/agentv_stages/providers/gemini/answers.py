@@ -53,18 +53,19 @@ def tell(
         told.thoughts = max(told.thoughts, len(thoughts))
     tokens, says = message.tokens, len(message.content) != 2 or message.parts  # `""`
     if message.toolCalls:
-        asked_by = message_id
+        asked_by, begun = message_id, source
         if at.state.asking and tokens is None and not says and told.says_nothing():
-            asked_by = at.state.asking
+            asked_by, asked_ms = at.state.asking, at.state.asking_ms
+            begun = structs.replace(source, time_ms=asked_ms, answer=asked_ms or None)
         for i, call in enumerate(message.toolCalls):
-            _call(at, call, i, source, asked_by, model, record, batch)
+            _call(at, call, i, source, asked_by, begun, model, record, batch)
     if tokens is not None or says or thoughts:
         at.state.asking = "" if message.toolCalls else message_id
         at.state.asking_ms = source.time_ms
     if says:
         _say(message_text(message, source, batch), told, source, model, batch)
     if tokens is not None:
-        figures = (tokens.input, tokens.cached, tokens.output, tokens.thoughts)
+        figures = (tokens.input, tokens.cached, tokens.output, tokens.thoughts, tokens.tool)
         if figures != told.tokens:
             suffix = f"-{record.row}" if told.tokens else ""
             told.tokens = figures
@@ -94,6 +95,7 @@ def _call(
     index: int,
     source: Source,
     asked_by: str,
+    begun: Source,
     model: str | None,
     record: Record,
     batch: Batch,
@@ -106,7 +108,6 @@ def _call(
         remember(calls, call_id, False, KEEP)
         asked = tool_name(name, call.displayName)
         given = call.args or EMPTY_OBJECT
-        begun = source if asked_by == source.base_id else structs.replace(source, time_ms=at.state.asking_ms)
         batch.events.append(ToolCall(begun, suffix, asked_by, call_id, asked, given, at.parent_call, model))
         if call.status == "awaiting_approval":
             text = f"{name} waits for approval"
@@ -134,14 +135,23 @@ def _call(
         parse_iso(call.timestamp),
         source.stream,
         source.base_id,
+        source.answer,
     )
     batch.events.append(ToolResult(ended, suffix, call_id, output, outcome, exit_code, None, call.agentId))
 
 
 def _usage(source: Source, at: str, tokens: Tokens, model: str | None) -> TokenUsage:
-    output = tokens.output
+    prompt, output = tokens.input, tokens.output
     if output is not None and tokens.thoughts:
         output += tokens.thoughts
+    prompt = with_tool_use(prompt, tokens.tool, output, tokens.total)
     return TokenUsage(
-        source, at, source.base_id, "call", model, tokens.input, tokens.cached, None, None, output, tokens.thoughts
+        source, at, source.base_id, "call", model, prompt, tokens.cached, None, None, output, tokens.thoughts
     )
+
+
+def with_tool_use(prompt: int | None, tool: int | None, output: int | None, total: int | None) -> int | None:
+    """The prompt's tokens, with what the server's own tools added to it, unless the total says that it is in there."""
+    if not tool or tool < 0 or (total is not None and total == (prompt or 0) + (output or 0)):
+        return prompt
+    return (prompt or 0) + tool

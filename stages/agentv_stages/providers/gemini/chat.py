@@ -9,6 +9,7 @@ its tool ran, its last answer looks final.
 """
 
 import re
+from zlib import crc32
 
 from msgspec import Raw, ValidationError
 
@@ -18,7 +19,7 @@ from agentv_stages.model.event import MAIN, Notification, Retract, SessionEnd, S
 from agentv_stages.model.payload import text_of
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
-from agentv_stages.model.times import parse_iso
+from agentv_stages.model.times import Time, parse_iso
 from agentv_stages.providers.gemini import answers, prompts
 from agentv_stages.providers.gemini.parts import head_of, message_text
 from agentv_stages.providers.gemini.prompts import CONTEXT
@@ -134,8 +135,10 @@ class ChatDecoder:
         batch.events.append(held)
         return None
 
-    def _source(self, record: Record, time: str | None, base_id: str) -> Source:
-        return Source(self.file, record.row, record.offset, len(record.data), parse_iso(time), self.stream, base_id)
+    def _source(self, record: Record, time: Time, base_id: str) -> Source:
+        time_ms = parse_iso(time)
+        at = self.file, record.row, record.offset, len(record.data)
+        return Source(*at, time_ms, self.stream, base_id, time_ms or None)
 
     def _header(self, line: ChatLine, record: Record, batch: Batch) -> None:
         source = self._source(record, line.startTime, "")
@@ -205,7 +208,8 @@ class ChatDecoder:
         It begins with the session context; its answers have their content as parts, and neither calls nor tokens.
         """
         state = self.state
-        known = str(message.id) in state.messages
+        told = state.messages.get(str(message.id))
+        known = told is not None and not _differs(told, message.timestamp, 0)
         if message.type == "user" and not known and CONTEXT in head_of(message.content, 64):
             state.copying = True
         elif state.copying and message.type == "gemini":
@@ -223,22 +227,25 @@ class ChatDecoder:
 
     def _message(self, message: ChatMessage | PlainMessage, record: Record, batch: Batch, message_id: str) -> None:
         source = self._source(record, message.timestamp, message_id)
-        known = self.state.messages
-        told = known.get(message_id)
-        kind = message.type
+        known, kind, time = self.state.messages, message.type, message.timestamp
+        said = crc32(message.content or message.parts) if kind == "user" else 0
+        key, told = message_id, known.get(message_id)
+        if told is not None and _differs(told, time, said):
+            key = f"{message_id} {time}"
+            told = known.get(key)
         if kind == "gemini" or kind == "model":
             if told is None:
-                told = remember(known, message_id, Told(), KEEP)
+                told = remember(known, key, Told(time), KEEP)
             answers.tell(self, message, told, source, record, batch)
         elif kind == "user":
             if told is None:
-                remember(known, message_id, Told(), KEEP)
+                remember(known, key, Told(time, crc=said), KEEP)
                 prompts.tell(self, message, source, batch)
             else:
                 batch.ignore("user/again")
         elif kind in ("info", "warning", "error"):
             if told is None:
-                remember(known, message_id, Told(), KEEP)
+                remember(known, key, Told(time), KEEP)
                 text = text_of(message_text(message, source, batch))
                 if not text:
                     batch.ignore(f"{kind}/empty")
@@ -252,6 +259,11 @@ class ChatDecoder:
                 batch.ignore(f"{kind}/again")
         else:
             batch.unknown_type(str(kind), record)
+
+
+def _differs(told: Told, time: Time, said: int) -> bool:
+    """Whether a message with the same id is another one. One that is written again keeps its time, or its text."""
+    return bool(told.time and time) and told.time != time and not said == told.crc != 0
 
 
 def _plain_message(data: bytes) -> PlainMessage | None:

@@ -3,13 +3,15 @@
 from msgspec import Struct
 
 from agentv_stages.model.event import SessionEnd
+from agentv_stages.model.times import Time
 
 KEEP = 4096
 
 
 class Told(Struct):
-    """What was emitted of a message: size and checksum of its text, number of thoughts, its tokens."""
+    """What was emitted of a message of this `time`: size and checksum of its text, number of thoughts, its tokens."""
 
+    time: Time = None
     size: int = 0
     crc: int = 0
     thoughts: int = 0

@@ -130,7 +130,7 @@ class StreamDecoder:
     def _again(self, line: StreamLine, source: Source, batch: Batch) -> bool:
         """Whether this call or result came before; unknown without an id or a time. To be asked once nothing of the
         line can be refused any more: a refused line is decoded again, without what does not fit."""
-        identity = line.tool_id and line.timestamp and f"{line.type} {line.tool_id} {line.timestamp}"
+        identity = f"{line.type} {line.tool_id} {line.timestamp}" if line.tool_id and line.timestamp else None
         again = self.state.told.again(identity, source.length)
         if again:
             batch.ignore(f"{line.type}/again")

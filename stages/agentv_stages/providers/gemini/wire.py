@@ -9,6 +9,7 @@ from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.times import Time
 
 
 class Stats(Struct, gc=False):
@@ -32,7 +33,7 @@ class StreamLine(Struct, gc=False):
     """A line of stream-json of any type."""
 
     type: str = ""
-    timestamp: str | None = None
+    timestamp: Time = None
     role: str | None = None
     content: Raw = ABSENT
     delta: bool | None = None
@@ -118,7 +119,7 @@ class CallHead(Struct, gc=False):
     args: Raw = ABSENT
     resultDisplay: Raw = ABSENT
     status: str | None = None
-    timestamp: str | None = None
+    timestamp: Time = None
     agentId: str | None = None
 
 
@@ -135,12 +136,16 @@ class PlainCall(CallHead, gc=False):
 
 
 class Tokens(Struct, gc=False):
-    """Tokens of one answer: `input` includes `cached`, `output` excludes `thoughts`."""
+    """Tokens of one answer: `input` includes `cached`, `output` excludes `thoughts`; `tool` is what the results of the
+    server's own tools (search, code) added to the prompt.
+    """
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     thoughts: int | None = None
+    tool: int | None = None
+    total: int | None = None
 
 
 class MessageHead(Struct, gc=False):
@@ -149,7 +154,7 @@ class MessageHead(Struct, gc=False):
     `displayContent` is what a person typed, if something else was sent (0.61).
     """
 
-    timestamp: str | None = None
+    timestamp: Time = None
     content: Raw = ABSENT
     displayContent: list[Raw] | None = None
     parts: Raw = ABSENT
@@ -187,7 +192,7 @@ class ChatLine(ChatMessage, gc=False):
     set: Patch | None = field(name="$set", default=None)
     rewind: str | None = field(name="$rewindTo", default=None)
     sessionId: str | None = None
-    startTime: str | None = None
+    startTime: Time = None
     messages: list[ChatMessage] | None = None
     directories: list[str] | None = None
     summary: Raw = ABSENT

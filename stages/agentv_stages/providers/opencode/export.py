@@ -104,7 +104,9 @@ class ExportDecoder:
         stream = context.stream
         if stream == MAIN and main is not None and session and session != main:
             stream = f"subagent:{session}"
-        return Source(context.file, record.row, record.offset, len(record.data), from_epoch(time_ms), stream, base_id)
+        created = from_epoch(time_ms)
+        at = context.file, record.row, record.offset, len(record.data)
+        return Source(*at, created, stream, base_id, created or None)
 
     def _session(self, session: SessionDoc, record: Record, batch: Batch) -> None:
         state = self.state
@@ -256,4 +258,6 @@ def _message(raw: Raw | bytes) -> tuple[MessageInfo, list[Part]] | NewMessage:
 def _own(source: Source, part: Part) -> Source:
     if not part.id:
         return source
-    return Source(source.file, source.row, source.offset, source.length, source.time_ms, source.stream, part.id)
+    return Source(
+        source.file, source.row, source.offset, source.length, source.time_ms, source.stream, part.id, source.answer
+    )

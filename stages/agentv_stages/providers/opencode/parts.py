@@ -66,7 +66,9 @@ def at_time(source: Source, time_ms: float | None) -> Source:
     if time_ms is None:
         return source
     time = epoch_ms(time_ms)
-    return Source(source.file, source.row, source.offset, source.length, time, source.stream, source.base_id)
+    return Source(
+        source.file, source.row, source.offset, source.length, time, source.stream, source.base_id, source.answer
+    )
 
 
 def content(

@@ -41,7 +41,8 @@ class Held(Struct, gc=False):
 
 
 class State(Struct):
-    """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message.
+    """`finishes` counts the finished steps of `message_id`, each of which is an answer: old versions put several steps
+    into one message.
 
     `finished` is the id of the last step-finish part, `told` has the ids of texts and steps. `refused`: a call of the
     current step was refused in a way that ends the run.
@@ -106,7 +107,8 @@ class StreamDecoder:
         context = self.context
         base_id = (line.part.partID or line.part.id or "") if line.part else ""
         time_ms = from_epoch(line.timestamp)
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
+        at = context.file, record.row, record.offset, len(record.data)
+        return Source(*at, time_ms, context.stream, base_id, self.state.finishes + 1)
 
     def _session(self, line: Line, record: Record, batch: Batch) -> None:
         self.state.session_id = line.sessionID
@@ -151,8 +153,7 @@ class StreamDecoder:
         source = self._source(line, record)
         message_id = part.messageID or f"m{record.row}"
         if part.tokens is not None and not state.told.again(part.id, checksum(record.data)):
-            key = message_id if state.finishes == 0 else f"{message_id}#{state.finishes}"
-            batch.events.append(usage_event(source, key, part.tokens, part.cost, None))
+            batch.events.append(usage_event(source, message_id, part.tokens, part.cost, None))
         state.finishes += 1
         refused, state.refused = state.refused, False
         if refused and part.reason in CONTINUES:

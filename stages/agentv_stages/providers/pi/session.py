@@ -231,7 +231,8 @@ def _append(
         if message.model and message.model != state.model:
             state.model = message.model
             batch.events.append(SessionInfo(source, "-model", None, message.model))
-        assistant(message, blocks, message_id, source, batch, decoder.context.parent_call, state.scripts)
+        own = replace(source, answer=source.time_ms or None)
+        assistant(message, blocks, message_id, own, batch, decoder.context.parent_call, state.scripts)
         usage = usage_event(source, usage_key(message, message_id, state.session_id), message)
         if usage is not None:
             batch.events.append(usage)

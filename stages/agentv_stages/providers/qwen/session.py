@@ -5,6 +5,8 @@ their own: their answers and calls are in the telemetry, which also repeats the 
 From 0.24 on each sub-agent also has a file below `subagents/`, in the same form; as a companion it only gives outputs.
 """
 
+from msgspec.structs import replace
+
 from agentv_stages.chain.foreign import COPIED, other_session
 from agentv_stages.chain.pruning import decode_member
 from agentv_stages.model.batch import Batch, Record
@@ -108,6 +110,8 @@ class SessionDecoder:
             self.stream,
             line.uuid or "",
         )
+        if line.uuid is not None and line.uuid == line.parentUuid:  # somebody put one word in the place of all ids
+            source = replace(source, answer=source.time_ms)
         if self.companion:
             self._result(line, source, batch)
             return

@@ -8,6 +8,7 @@ and the run a success (in 0.24 an error).
 import re
 
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.model.batch import Batch, Record
@@ -85,14 +86,16 @@ _GLUED = re.compile(r"\[API Error: [^\]]*\]\s*\Z")
 class StreamState(Struct):
     """The state between lines.
 
-    `answers`: stream -> id of the answer being printed. `attempts`: stream -> id of the last answer, until a prompt or
-    the result of a call that ran follows it. `shells`: open calls that are shell calls. `partial`: the text
-    of the block being printed, from its increments (JSON without quotes).
+    `answers`: stream -> id of the answer being printed, `numbers`: its number of `count` in all. `attempts`: stream ->
+    id of the last answer, until a prompt or the result of a call that ran follows it. `shells`: open calls that are
+    shell calls. `partial`: the text of the block being printed, from its increments (JSON without quotes).
     """
 
     session_id: str | None = None
     model: str | None = None
     answers: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    count: int = 0
     attempts: dict[str, str] = {}
     shells: list[str] = []
     partial: list[str] = []
@@ -142,9 +145,11 @@ class StreamDecoder:
         return Source(self.file, record.row, record.offset, len(record.data), None, stream, line.uuid or "")
 
     def _answer(self, line: StreamLine, source: Source) -> str:
-        answers = self.state.answers
+        state, answers = self.state, self.state.answers
         found = answers.get(source.stream)
         if found is None:
+            state.count += 1
+            remember(state.numbers, source.stream, state.count, KEEP)
             message = line.message
             found = (message.id if message else None) or line.uuid or f"m{source.row}"
             remember(answers, source.stream, found, KEEP)
@@ -164,6 +169,7 @@ class StreamDecoder:
         if state.partial and not line.parent_tool_use_id:
             state.partial = []
         message_id = self._answer(line, source)
+        source = replace(source, answer=state.numbers.get(source.stream))
         model = message.model
         content = message.content
         blocks = [Block("text", to_raw(content))] if isinstance(content, str) else content or ()

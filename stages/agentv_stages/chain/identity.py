@@ -1,0 +1,308 @@
+"""What is the same: drops what a record repeats from an earlier one, and gives answers that share an id their own.
+
+In: the events of a session in file order. Out: the same events without repetitions, `message_id` and `key` unique by
+model call. Resumed sessions, compactions that write the history again, logs merged from two that overlap, and relays
+that send twice all repeat whole records. A record repeats an earlier one of its stream, however far back, if it has the
+same id and time and says the same: what else is in it (branch, version, folder) may differ. A record without an id, or
+without a time, must be as long, too. Without both, and of pieces of a text, nothing is known to be repeated.
+"""
+
+from msgspec import Struct, convert
+from msgspec.structs import replace
+
+from agentv_stages.chain.answers import Answer, Answers, Said
+from agentv_stages.chain.contents import REPEATED, SAID, contents_of, summed
+from agentv_stages.chain.known_records import MOST_NOTED, KnownRecords, KnownState
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
+    PIECES,
+    AnyEvent,
+    Events,
+    Retract,
+    SessionInfo,
+    SlashCommand,
+    Source,
+    TokenUsage,
+    ToolResult,
+    UserText,
+)
+
+MOST_SHARED = 64
+
+
+class StreamState(Struct, array_like=True):
+    """A `_Stream`, saved."""
+
+    known: KnownState
+    last_id: str
+    last_contents: int
+    shared: list[str]
+    results: int
+    inputs: int
+
+
+class IdentityState(Struct, array_like=True):
+    """`answers` is by message id. `row` of `file` is the last record, `own` are the checksums of its events."""
+
+    streams: dict[str, StreamState] = {}
+    answers: dict[str, list[Answer]] = {}
+    file: str = ""
+    row: int = -1
+    own: list[int] = []
+
+
+class _Stream:
+    """The records of one stream. `last_id` and `last_contents` are of the last one; `results` and `inputs` are counts.
+
+    `shared` are ids that two records in a row had that differ in time or contents: somebody put one word in the place
+    of all ids, so it proves nothing. `native` is the message id of the current answer, if its tokens are known and
+    nothing came after it; `number` is its request, `plain` says that it may keep its id.
+    """
+
+    __slots__ = ("inputs", "known", "last_contents", "last_id", "native", "number", "plain", "results", "shared")
+
+    def __init__(self) -> None:
+        self.known = KnownRecords()
+        self.last_contents = 0
+        self.last_id = ""
+        self.shared: set[str] = set()
+        self.results = 0
+        self.inputs = 0
+        self.native = ""
+        self.number = PIECES
+        self.plain = True
+
+
+class Identity:
+    """Part of `Pair`; batches must come in order."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, _Stream] = {}
+        self._name = ""
+        self._stream = _Stream()  # that of `_name`
+        self._answers = Answers()
+        self._file, self._row, self._at = "", -1, -1
+        self._own: list[int] = []
+        self._copied = False  # the current record
+        self._native = self._answer = ""  # its message id, and the own id of the answer
+
+    def settle(self, batch: Batch) -> None:
+        """Drops repetitions from a batch and counts them; replaces events whose answer has another id."""
+        events = batch.events
+        out: list[AnyEvent] | None = None
+        last: Source | None = None
+        plain = False  # the current record stays as it is
+        stream, name, is_first = self._stream, self._name, self._answers.is_first
+        newest_ms, last_id, note = stream.known.newest_ms, stream.last_id, stream.known.noted.append
+        at, end = -1, len(events)
+        for i, event in enumerate(events):
+            source = event.source
+            if source is not last:
+                time_ms, base_id, answer = source.time_ms, source.base_id, source.answer
+                if (
+                    time_ms is not None
+                    and time_ms > newest_ms
+                    and base_id != last_id
+                    and answer is not None
+                    and answer <= PIECES
+                    and source.stream == name
+                    and base_id
+                    and not stream.shared
+                ):
+                    # nearly every record of a large session: the newest one
+                    newest_ms, last_id, at, last = time_ms, base_id, i, source
+                    note(source)
+                    self._copied, plain = False, True
+                else:
+                    stream.known.newest_ms, stream.last_id, self._at = newest_ms, last_id, at
+                    plain = self._is_new(source, events, i, last)
+                    stream, name, last = self._stream, self._name, source
+                    newest_ms, last_id, note = stream.known.newest_ms, stream.last_id, stream.known.noted.append
+                    at = self._at
+                if plain:
+                    kind = type(event)
+                    if kind is ToolResult:
+                        stream.results += 1
+                        stream.native = ""
+                    elif kind is UserText:
+                        stream.inputs += 1
+                        stream.native = ""
+                    elif i + 1 == end or events[i + 1].source is not source:
+                        if kind in SAID and event.message_id == stream.native and answer == stream.number:  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
+                            plain = stream.plain
+                        else:
+                            plain = self._is_own_answer(source, events, i)
+                    elif i + 2 == end or events[i + 2].source is not source:
+                        usage: TokenUsage = events[i + 1]  # type: ignore[assignment]  # as above
+                        if kind in SAID and type(usage) is TokenUsage and is_first(event, usage, stream):  # type: ignore[arg-type]  # as above
+                            stream.native, stream.number, stream.plain = usage.key, answer or PIECES, True
+                        else:
+                            plain = self._is_own_answer(source, events, i)
+                    else:
+                        plain = self._is_own_answer(source, events, i)
+            elif plain and type(event) is UserText:
+                stream.inputs += 1
+                stream.native = ""
+            if plain:
+                if out is not None:
+                    out.append(event)
+                continue
+            settled = self._settled(event, source, batch)
+            if settled is not event and out is None:
+                out = events[:i]
+            if out is not None and settled is not None:
+                out.append(settled)
+        if last is not None:
+            self._row, self._file = last.row, last.file
+            stream.known.newest_ms, stream.last_id, self._at = newest_ms, last_id, at
+            self._stream_ends(events)
+        if out is not None:
+            batch.events = out
+
+    def _stream_ends(self, events: Events) -> None:
+        """The batch ends, or goes on with another stream."""
+        if self._at >= 0:
+            self._stream.last_contents, self._at = contents_of(events, self._at), -1
+        if len(self._stream.known.noted) > MOST_NOTED:
+            self._stream.known.compress()
+
+    def _is_new(self, source: Source, events: Events, at: int, last: Source | None) -> bool:
+        """Whether a record, whose first event is `events[at]`, is written once and is known to be new. `last` is the
+        source before it in the batch.
+        """
+        if last is not None:
+            self._row, self._file = last.row, last.file
+        if source.stream != self._name:
+            self._turn_to(source.stream, events)
+        stream, pieces = self._stream, source.answer is not None and source.answer <= PIECES
+        if source.row == self._row and source.file == self._file:  # a record may have several sources
+            return pieces and not self._copied
+        self._row, self._file, self._own = source.row, source.file, []
+        if not pieces:
+            return False
+        base_id = source.base_id
+        if not base_id or base_id == stream.last_id or base_id in stream.shared:
+            self._copied = self._is_like_earlier(source, events, at)
+        else:
+            self._copied = stream.known.has(base_id, source.time_ms)
+        stream.last_id, self._at = base_id, at
+        return not self._copied
+
+    def _is_like_earlier(self, source: Source, events: Events, at: int) -> bool:
+        """Whether a record is a copy that its id does not identify."""
+        stream, base_id, time_ms = self._stream, source.base_id, source.time_ms
+        if not base_id and time_ms is None:
+            return False
+        contents = contents_of(events, at)
+        if base_id and base_id not in stream.shared:
+            before = contents_of(events, self._at) if self._at >= 0 else stream.last_contents
+            if contents == before and stream.known.has(base_id, time_ms):
+                return True
+            if len(stream.shared) < MOST_SHARED:
+                stream.shared.add(base_id)
+        return stream.known.has(base_id, time_ms, contents + source.length)
+
+    def _is_own_answer(self, source: Source, events: Events, at: int) -> bool:
+        """Notes what a record that may hold a piece says; whether its answer's own id is the one in the log."""
+        stream, native = self._stream, ""
+        said: list[Said] = []
+        usage: TokenUsage | None = None
+        for i in range(at, len(events)):
+            event = events[i]
+            if event.source is not source:
+                break
+            kind = type(event)
+            if kind in SAID:
+                native = native or event.message_id  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
+                said.append(event)  # type: ignore[arg-type]  # as above
+            elif kind is TokenUsage:
+                usage = event if event.scope == "call" else usage  # type: ignore[union-attr,assignment]  # as above
+            elif kind is ToolResult:
+                if not native:  # else it is that of a tool of the server
+                    stream.results += 1
+                    stream.native = ""
+            elif kind is SlashCommand:
+                stream.inputs += 1
+                stream.native = ""
+        if usage is not None and not native:
+            native = usage.key
+        if not native:
+            return True
+        self._native = native
+        if usage is not None and not said and not usage.input:
+            self._answer = self._answers.latest(native, self._name)
+            return self._answer == native
+        number = source.answer or PIECES
+        answer = self._answers.piece(native, self._name, number, usage, said, stream.results, stream.inputs)
+        self._answer, plain = answer.id, answer.ordinal == 1
+        # what follows without tokens belongs to it, too; the marks of its blocks are only needed where none has any
+        stream.native = native if answer.prompt is not None else ""
+        stream.number, stream.plain = number, plain
+        return plain
+
+    def _settled(self, event: AnyEvent, source: Source, batch: Batch) -> AnyEvent | None:
+        """An event of a record that is not plain, with its answer's own id; None for a repetition."""
+        kind = type(event)
+        if kind not in REPEATED or (kind is TokenUsage and event.scope != "call"):  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
+            return event
+        if kind is SessionInfo and not (event.begins or event.another):  # type: ignore[union-attr]  # as above
+            return event
+        number = source.answer
+        pieces = number is not None and number <= PIECES
+        if self._copied if pieces else self._is_repeated(event, source):
+            batch.ignore(REPEATED[kind])
+            return None
+        if kind is Retract:
+            void: tuple[str, ...] = event.message_ids  # type: ignore[union-attr]  # as above
+            own_ids = tuple(self._answers.latest(one, source.stream) for one in void)
+            return event if own_ids == void else replace(event, message_ids=own_ids)
+        if number is None:
+            return event
+        native: str = event.key if kind is TokenUsage else event.message_id if kind in SAID else ""  # type: ignore[union-attr]  # as above
+        if pieces:
+            own = self._answer if native == self._native else native
+        else:
+            own = self._answers.numbered(native, source.stream, number) if native else ""
+        if own == native:
+            return event
+        return replace(event, key=own) if kind is TokenUsage else replace(event, message_id=own)
+
+    def _is_repeated(self, event: AnyEvent, source: Source) -> bool:
+        """Whether an earlier record said this. One record may say it several times."""
+        base_id, time_ms = source.base_id, source.time_ms
+        contents = summed(event) if base_id or time_ms is not None else 0
+        if not contents:
+            return False
+        if not base_id or time_ms is None:
+            contents += source.length
+        if self._stream.known.has(base_id, time_ms, contents):
+            return contents not in self._own
+        self._own.append(contents)
+        return False
+
+    def _turn_to(self, name: str, events: Events) -> None:
+        self._stream_ends(events)
+        stream = self._streams.get(name)
+        if stream is None:
+            stream = self._streams[name] = _Stream()
+        self._name, self._stream = name, stream
+
+    def snapshot(self) -> IdentityState:
+        streams = {
+            name: StreamState(
+                one.known.snapshot(), one.last_id, one.last_contents, sorted(one.shared), one.results, one.inputs
+            )
+            for name, one in self._streams.items()
+        }
+        return IdentityState(streams, self._answers.snapshot(), self._file, self._row, list(self._own))
+
+    def restore(self, snapshot: object, /) -> None:
+        state = convert(snapshot, IdentityState, from_attributes=True)
+        self._name, self._stream, self._streams = "", _Stream(), {}
+        for name, saved in state.streams.items():
+            stream = self._streams[name] = _Stream()
+            stream.known.restore(saved.known)
+            stream.last_id, stream.last_contents = saved.last_id, saved.last_contents
+            stream.shared, stream.results, stream.inputs = set(saved.shared), saved.results, saved.inputs
+        self._answers.restore(state.answers)
+        self._file, self._row, self._own = state.file, state.row, state.own

@@ -1,0 +1,58 @@
+"""Forks whose own records do not show which of them are copies: what the other logs of the folder show.
+
+In: the path of a log, and the id of its first message. Out: a fingerprint of each record of the logs that begin with
+the same message and stand before this one: those records were copied, and are counted there.
+Source: Claude Code 2.1.226; `/background` and Ctrl+B continue a session in a fork (`sessionKind: bg`), which begins
+with a copy that keeps times and ids.
+"""
+
+import posixpath
+import re
+from array import array
+from collections.abc import Sequence
+from typing import TypeAlias
+from zlib import crc32
+
+from agentv_stages.model.provider import Folder
+
+BACKGROUND = "bg"
+HEADERS = frozenset(("mode", "permission-mode"))
+"""Records without a time with which such a fork begins, and few other logs do."""
+_HEAD = 16 * 1024
+_LONGEST = 64 * 1024 * 1024
+_ID = re.compile(rb'"uuid":\s*"([^"\\]+)"')
+_OPENING = re.compile(rb'"type":\s*"(?:queue-operation|file-history-snapshot)"')
+_BACKGROUND = re.compile(rb'"sessionKind":\s*"bg"')
+Rank: TypeAlias = tuple[int, str]
+
+
+def history_of(path: str, folder: Folder, first: str) -> Sequence[int]:
+    """The fingerprints of the records of all logs that begin with the record `first` and stand before `path`.
+
+    Of each, only the first 64 MiB are read. A log that says when it was opened stands before one that does not, and
+    that before a fork in the background; of two equal ones, that with the smaller name.
+    """
+    prints = array("I")
+    own = _rank(path, folder.read(path, _HEAD))
+    mark = first.encode("utf-8", "surrogatepass")
+    for other in folder.glob(f"{posixpath.dirname(path) or '.'}/*.jsonl"):
+        head = folder.read(other, _HEAD) if posixpath.basename(other) != posixpath.basename(path) else b""
+        if mark in head and _first(head) == mark and _rank(other, head) < own:
+            prints.extend(map(crc32, _ID.findall(folder.read(other, _LONGEST))))
+    return prints
+
+
+def fingerprint(uuid: str) -> int:
+    """That of a record, by its id."""
+    return crc32(uuid.encode("utf-8", "surrogatepass"))
+
+
+def _first(head: bytes) -> bytes:
+    found = _ID.search(head)
+    return found[1] if found is not None else b""
+
+
+def _rank(path: str, head: bytes) -> Rank:
+    found = _ID.search(head)
+    opened = _OPENING.search(head, 0, found.start() if found is not None else len(head)) is not None
+    return (0 if opened else 2 if _BACKGROUND.search(head) else 1), posixpath.basename(path)
