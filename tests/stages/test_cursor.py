@@ -26,6 +26,7 @@ from support.decoding import (
     best,
     calls,
     check_laws,
+    check_odd_shapes,
     corpus,
     decoded,
     dialect,
@@ -430,3 +431,9 @@ def test_a_transcript_with_ends_of_turns_is_recognised_however_short_it_is(count
 def test_another_agents_end_of_a_turn_is_no_transcript() -> None:
     assert best(PROVIDER, lines({"type": "turn_ended", "stopReason": "end_turn"}))[1] == 0.0
     assert best(PROVIDER, lines({**ended(status="success"), "timestamp": 1}))[1] == 0.0
+
+
+def test_a_transcript_with_ends_of_turns_keeps_the_laws_in_any_shape() -> None:
+    given = records((FIXTURES / "cursor" / "transcript-turns.jsonl").read_bytes())
+    check_laws(TRANSCRIPT, given)
+    check_odd_shapes(PROVIDER, given)

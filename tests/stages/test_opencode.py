@@ -521,3 +521,11 @@ def test_a_tool_without_a_state_was_asked_for() -> None:
     events = events_of(STREAM, lines(line("tool_use", part), finish("stop")))
     assert [(c.call_id, c.name) for c in calls(events)] == [("c", "bash")]
     assert not results(events)
+
+
+@pytest.mark.parametrize("name", ["version2-rows.jsonl", "version2-ses_2.json"])
+def test_messages_of_version_2_keep_the_laws_in_any_shape(name: str) -> None:
+    given, of = fixture(name), EXPORT if name.endswith(".json") else ROWS
+    assert best(PROVIDER, given) == (of.name, 1.0)
+    check_laws(of, given)
+    check_odd_shapes(PROVIDER, given)

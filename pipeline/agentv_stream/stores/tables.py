@@ -76,7 +76,7 @@ class TableStore:
     def opening(self, session: StoredSession) -> bytes:
         facts = self.table.facts
         row = next(self._select(self.table.sessions, self.table.session_columns, facts["id"], (session.id,)), {})
-        return b'{"session":' + _encode({**row, "directory": session.directory}) + b"}"
+        return b'{"session":' + _encode({"directory": session.directory, **row}) + b"}"  # not as our results begin
 
     def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
         for row in self._messages(session_id):

@@ -145,8 +145,7 @@ def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | Non
         output = state.error if given(state.error) else None
         outcome = failure(_said(state))
         if bytes(state.error)[:1] == b"{":
-            kind, message = error_text(decode_error(state.error))
-            output, outcome = to_raw(message), _BY_TYPE.get(kind, outcome)
+            output, outcome = _error(state.error, outcome)
         return output, "cancelled" if outcome == "error" and facts.interrupted else outcome
     output = state.output if given(state.output) else None
     if state.status != "completed":
@@ -160,6 +159,15 @@ def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | Non
         if _ABORTED_SHELL in tail:
             return output, "cancelled"
     return output, "ok"
+
+
+def _error(error: Raw, outcome: Outcome) -> tuple[Raw, Outcome]:
+    """The text of an error object of 2.x, and the outcome that its kind stands for."""
+    try:
+        kind, message = error_text(decode_error(error))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return error, outcome
+    return to_raw(message), _BY_TYPE.get(kind, outcome)
 
 
 def _said(state: ToolState) -> str:

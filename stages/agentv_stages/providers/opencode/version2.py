@@ -5,6 +5,7 @@ Source: opencode 2.0, published source (`schema/session-message`, September 2026
 
 from msgspec import Raw
 
+from agentv_stages.chain.pruning import fitting
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import EMPTY_OBJECT, Notification, SessionEnd, SessionInfo, Source, Status, UserText
 from agentv_stages.model.payload import ABSENT, given, text_json, to_raw
@@ -58,8 +59,7 @@ def other(
     kind, events = message.type, batch.events
     if kind == "user":
         events.append(UserText(source, "-0", text_json(message.text), message_id))
-        for i, raw in enumerate(message.files or (), 1):
-            file = decode_attachment(raw)
+        for i, file in enumerate(fitting(message.files, decode_attachment), 1):
             block = {"type": "file", "mime": file.mime, "filename": file.name, "url": file.uri}
             events.append(UserText(source, f"-{i}", to_raw([block]), message_id))
     elif kind in INJECTED:
@@ -106,11 +106,11 @@ def _part(item: Item) -> Part:
     )
 
 
-def _output(content: list[Raw] | None) -> Raw:
+def _output(content: Raw) -> Raw:
     """The content of a result: its text where it is text alone, else the list as it is in the log."""
-    if content is None:
-        return ABSENT
-    blocks = [decode_text_only(raw) for raw in content]
+    if bytes(content)[:1] != b"[":
+        return content if given(content) else ABSENT
+    blocks = list(fitting(content, decode_text_only))
     if all(block.type == "text" for block in blocks):
         return to_raw("\n".join(block.text or "" for block in blocks))
-    return to_raw(content)
+    return content
