@@ -7,8 +7,8 @@ import pytest
 
 from agentv_stages.model.event import Source
 from agentv_stages.model.patch import read_patch
-from agentv_stages.providers.acp.naming import part_of_answer
 from agentv_stages.providers.claude.blocks import slash_command
+from agentv_stages.providers.gemini.acp import part_in_id
 from agentv_stages.providers.gemini.names import tool_name
 from support.vscode_chats import only, tool
 
@@ -23,7 +23,7 @@ N = 100_000
         lambda: read_patch("--- " + "a" * N + "\n"),
         lambda: slash_command(SOURCE, "", "<command-name>/a</command-name>" + "<command-args>" * N),
         lambda: tool_name("a", "a" + " " * N + "b MCP Server)"),
-        lambda: part_of_answer("_" * N * 5),
+        lambda: part_in_id("_" * N * 5),
         lambda: only(tool("c", pastTenseMessage={"value": "](file://" * N})),
     ],
     ids=["patch-header", "unified-diff", "slash-command", "mcp-display-name", "gemini-call-id", "vscode-link"],

@@ -138,6 +138,35 @@ def test_a_target_of_its_kind_is_run(plugin: Path, tmp_path: Path) -> None:
     )
 
 
+def test_what_it_does_over_acp_is_a_fact_of_its_own(plugin: Path, tmp_path: Path) -> None:
+    """By its table `open_file` is a Read, and a plan stands for its todo tool."""
+    site = tmp_path / "site"
+    shutil.copytree(plugin, site)
+    package = site / "abacus_agent" / "__init__.py"
+    text = package.read_text(encoding="utf-8")
+    habits = (
+        "tools=TABLE,\n    acp=AcpHabits(marks=('abacus',), plan_tool='tally', searches=frozenset(('open_file',))),"
+    )
+    assert "tools=TABLE," in text
+    text = "from agentv_stages.model.acp import AcpHabits\n" + text.replace("tools=TABLE,", habits)
+    package.write_text(text, encoding="utf-8")
+    updates: list[dict[str, Any]] = [
+        {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "open_file", "kind": "read", "status": "completed"},
+        {"sessionUpdate": "plan", "entries": []},
+    ]
+    info = {"protocolVersion": 1, "agentInfo": {"name": "abacus-acp", "version": "1"}}
+    lines: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 1, "result": info},
+        *({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": u}} for u in updates),
+        {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn"}},
+    ]
+    recorded = "\n".join(map(json.dumps, lines)).encode()
+    done = run(site, *PROGRAM, "consume", "--out", "out", "--stats", "stats.json", stdin=recorded, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    result = json.loads((tmp_path / "stats.json").read_bytes())
+    assert result["tool_use_summary"]["by_tool"] == {"Read": 1, "tally": 1}
+
+
 def test_a_provider_of_the_project_touches_its_package_and_its_name(plugin: Path, tmp_path: Path) -> None:
     """With nothing else changed it is detected, decoded, listed, and started for a target."""
     site = tmp_path / "site"

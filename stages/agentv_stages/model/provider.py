@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Source
 from agentv_stages.model.store import StoreTable
@@ -228,6 +229,7 @@ class Provider:
     start: Start | None = None
     owns_store: Callable[[str | None], bool] | None = None
     history: Callable[[str, Folder, str], Sequence[int]] | None = None
+    acp: AcpHabits | None = None
     titles: TitleIndex | None = None
     kept_outputs: Callable[[str], str | None] | None = None
     store: StoreTable | None = None

@@ -1,9 +1,12 @@
 """The Agent Client Protocol: recordings of its messages, whichever agent speaks."""
 
+from functools import cache
+
 from agentv_stages.model.provider import About, Dialect, Provider
 from agentv_stages.providers.acp.detect import detect
+from agentv_stages.providers.acp.habits import speakers
 from agentv_stages.providers.acp.session import AcpDecoder
-from agentv_stages.providers.acp.tools import TABLE
+from agentv_stages.providers.acp.tools import table_of
 
 LOSSES = (
     "times, unless the recorder added them",
@@ -18,26 +21,40 @@ LOSSES = (
     "Copilot: which text is a sub-agent's (the calls around it decide); that a prompt failed (its text decides)",
 )
 
-PROVIDER = Provider(
-    name="acp",
-    title="Agent Client Protocol",
-    dialects=(
-        Dialect(
-            "acp",
-            detect,
-            AcpDecoder,
-            live=True,
-            has_end=True,
-            losses=LOSSES,
-            has_prompt=False,
-            about=About(
-                made_by="gemini --acp, qwen --acp, vibe-acp, and `acp` of opencode, kilo, kimi, openhands "
-                "(one or both directions)",
-                versions="Gemini 0.29.0 to 0.61.0, Qwen 0.10.1 to 0.24.4, OpenCode 1.2.27 to 1.18.33, "
-                "Kilo 7.0.33 to 7.7.9, Kimi Code 0.31.0 to 2.1.0, OpenHands 1.16.0, Mistral Vibe 2.14.0 to 3.0.3",
-                end="the answer to `session/prompt`",
+PROVIDER: Provider
+
+
+@cache
+def _provider() -> Provider:
+    return Provider(
+        name="acp",
+        title="Agent Client Protocol",
+        dialects=(
+            Dialect(
+                "acp",
+                detect,
+                AcpDecoder,
+                live=True,
+                has_end=True,
+                losses=LOSSES,
+                has_prompt=False,
+                about=About(
+                    made_by="gemini --acp, qwen --acp, vibe-acp, and `acp` of opencode, kilo, kimi, openhands "
+                    "(one or both directions)",
+                    versions="Gemini 0.29.0 to 0.61.0, Qwen 0.10.1 to 0.24.4, OpenCode 1.2.27 to 1.18.33, "
+                    "Kilo 7.0.33 to 7.7.9, Kimi Code 0.31.0 to 2.1.0, OpenHands 1.16.0, Mistral Vibe 2.14.0 to 3.0.3",
+                    end="the answer to `session/prompt`",
+                ),
             ),
         ),
-    ),
-    tools=TABLE,
-)
+        tools=table_of(provider.tools for provider in speakers()),
+    )
+
+
+def __getattr__(name: str) -> Provider:
+    """`PROVIDER`, made when it is asked for: its table has the tools of all agents that speak the protocol, and one of
+    these packages may be what imports this one.
+    """
+    if name != "PROVIDER":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _provider()

@@ -9,18 +9,14 @@ from agentv_stages.model.event import EMPTY_OBJECT, Source, ToolCall, ToolResult
 from agentv_stages.model.payload import ABSENT, NULL, json_in, text_of
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import naming, results, terminals, wire
+from agentv_stages.providers.acp.habits import habits_of
 from agentv_stages.providers.acp.speech import Connection, answer_of, release, stream_of
 from agentv_stages.providers.acp.state import AcpState, Answer, Call
-from agentv_stages.providers.kimi.results import agent_named
-from agentv_stages.providers.kimi.tools import TABLE as KIMI
 
 MOST_OPEN = 10_000
 MOST_CLOSED = 1_000
 OVER = frozenset(("completed", "failed", "cancelled"))
 LAUNCHED = "started in background"
-_TOLD_BY_ARGUMENTS = ("copilot", "openhands", "")
-_UNAVAILABLE = b'"Model tried to call unavailable tool'  # OpenCode's `invalid`, in place of a tool that does not exist
-INVALID = frozenset(("invalid", "Invalid Tool"))
 
 
 def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> None:
@@ -52,11 +48,14 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
         call.content = content
     state.failure, status = None, update.status or ""
     over = status in OVER
-    if state.agent == "kimi" and not over and not call.emitted:
+    habits = habits_of(state.agent)
+    if update.title in habits.invalid:
+        call.bad = True
+    if habits.writes_visibly and not over and not call.emitted:
         call.written = call.content
     if call.early and not over:
         status, over, source = call.early, True, call.end or source
-    unnamed = kind == "" and state.agent == "opencode"  # a permission request, whose title is the command
+    unnamed = kind == "" and habits.asks_by_command  # a permission request, whose title is the command
     if not call.emitted and (over or (not unnamed and _complete(call, call_id, status))):
         emit(at, call_id, call, batch)
     if over:
@@ -104,28 +103,29 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     if call.emitted:
         return
     call.emitted = True
-    agent = at.state.agent
+    habits, known = habits_of(at.state.agent), bool(at.state.agent)
     if call.written != NULL and _is_bare(call.input):
         call.input = _written(call.written)
     data = bytes(call.input)
     # Most calls have a name, or their arguments are not needed to find it. (`in` takes twice as long as `find`.)
-    unnamed = not call.name and (agent in _TOLD_BY_ARGUMENTS or data.find(_UNAVAILABLE) >= 0)
+    by_arguments = habits.name_in_arguments is not None or habits.name_in_words is not None
+    unnamed = not call.name and (by_arguments or (habits.unavailable != b"" and data.find(habits.unavailable) >= 0))
     told = unnamed or data.find(b'agent_type"') >= 0 or data.find(b"\\u") >= 0
     given = naming.arguments(call.input) if told else {}
-    name = naming.native_name(agent, call_id, call.name, call.first_title or call.title, call.kind, given)
+    name = naming.native_name(habits, known, call_id, call.name, call.first_title or call.title, call.kind, given)
     bare = data == b"{}" or data == b"null"
     pieces = results.pieces_of(call.content) if bare or call.kind == "edit" else []
     files = results.files_of(pieces) or (call.paths if call.kind in naming.TOUCHES_FILES else ())
-    if files and call.kind == "read" and (row := KIMI.by_name.get(name)) is not None and row.kind == "search":
-        files = ()  # Kimi's searches are of the kind `read`, their folder is no file that they read
+    if files and call.kind == "read" and name in habits.searches:
+        files = ()  # their folder is no file that they read
     arguments = call.input
     if bare:
         arguments = EMPTY_OBJECT
         spoken = naming.titled(name)  # whose argument is in the name
-        if (agent == "gemini" or not agent) and not (spoken is not None and spoken.prefix):
+        if habits.shows_arguments and not (spoken is not None and spoken.prefix):
             diff = results.diff_of(pieces) if len(files) < 2 else None
             path = next(iter((*call.paths, *files)), None) if len(files) < 2 else None
-            if agent or path or diff:
+            if known or path or diff:
                 arguments = naming.shown_arguments(name, call.title, call.kind, path, diff)
     if given and ("agent_type" in given or "subagent_type" in given):
         remember(at.state.tasks, call_id, "", MOST_CLOSED)
@@ -171,7 +171,7 @@ def _begin(at: Connection, call_id: str, update: wire.Update | wire.CallUpdate, 
     state.called = True
     if len(state.calls) >= MOST_OPEN:
         _close(at, next(iter(state.calls)))
-    awaited = pending and state.agent != "gemini"  # which never sends arguments
+    awaited = pending and habits_of(state.agent).awaits_arguments
     call = Call(source, answer.id, parent=parent, first_title=update.title or "", awaited=awaited)
     state.calls[call_id] = call
     return call
@@ -189,7 +189,8 @@ def _answer(at: Connection, stream: str, call_id: str, source: Source, announced
     if announced and known.marked:
         return answer_of(at, stream, source, True)
     fresh = known.ended > 0 and known.open <= 0
-    if fresh and not at.state.usage_marks and naming.part_of_answer(call_id) <= 0:
+    part_in_id = habits_of(at.state.agent).part_in_id
+    if fresh and not at.state.usage_marks and (part_in_id is None or part_in_id(call_id) <= 0):
         return answer_of(at, stream, source, True)
     return known
 
@@ -206,8 +207,6 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
     title = update.title
     if title:
         call.title = title
-        if title in INVALID:
-            call.bad = True
     if update.kind:
         call.kind = update.kind
     # these keep their record in memory until the call ends; copying each would take longer than decoding it
@@ -265,12 +264,12 @@ def _finish(at: Connection, call_id: str, call: Call, status: str, source: Sourc
     state, stream = at.state, call.source.stream
     if call.pieces:
         call.content = _joined(call.content, call.pieces)
-    output, code, outcome = results.ended(status, call.output, call.content, call.kind, state.agent)
+    output, code, outcome = results.ended(status, call.output, call.content, call.kind, habits_of(state.agent))
     if state.terminals or call.printed or call.exit_code is not None or call.signal is not None:
         output, code, outcome = terminals.ended(state, call, output, code, outcome)
     if call.verdict is not None and outcome != "ok":
         outcome = call.verdict
-    elif call.bad and state.agent == "opencode":
+    elif call.bad:
         outcome = "error"
     agent_id = _settle(at, call_id, call, output, batch) if state.tasks or state.held else None
     if source.stream != stream:
@@ -303,10 +302,8 @@ def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch:
     state = at.state
     agent_id = state.tasks.get(call_id) or None
     if call_id in state.tasks and output is not None:
-        if state.agent == "kimi":
-            agent_id = agent_named(bytes(output))
-        elif state.agent == "opencode":
-            agent_id = results.child_session(call.output)
+        child = habits_of(state.agent).child
+        agent_id = child(output, call.output) if child is not None else agent_id
     text = text_of(output) if output is not None and (state.held or call_id in state.tasks) else ""
     given = naming.arguments(call.input) if state.held or state.tasks else {}
     reader = given.get("agent_id")

@@ -1,11 +1,7 @@
 """The methods and updates of ACP without anything to keep, and other constants of the protocol and its agents."""
 
-import re
-
 from agentv_stages.model.event import Level, Status
 
-FAILURE_TEXT = re.compile(r"\AError: (?:\d{3} |Failed to get response )")
-INFO_TEXT = re.compile(r"\A(?:Info|Warning): (?:/|[A-Za-z]:\\).*\Z")  # sent while the call that wrote the file runs
 FROM_CLIENT = frozenset(
     ("c2a", "client", "client_to_agent", "client->agent", "out", "send", "sent", "stdin", "request")
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentv_stages.model.provider import Head
-from agentv_stages.providers.acp.naming import agent_of
+from agentv_stages.providers.acp.habits import agent_of
 
 _WRAPPERS = ("msg", "message", "payload", "data")
 

@@ -1,8 +1,4 @@
-"""The native name and the arguments of an ACP tool call, from whatever evidence its messages give.
-
-Source: recordings of Copilot 1.0.102, Gemini 0.29 to 0.61, Qwen 0.10 to 0.24, OpenCode 1.2 to 1.18, Kilo 7.7, OpenHands
-1.16, Kimi Code 2.1, Claude's adapter; `wire.py`.
-"""
+"""The native name and the arguments of an ACP tool call, from whatever evidence its messages give."""
 
 import re
 from collections.abc import Mapping
@@ -10,23 +6,13 @@ from typing import Any
 
 from msgspec import Raw
 
+from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.event import Kind
 from agentv_stages.model.payload import decode_json, to_raw
 from agentv_stages.model.tools import PATH_KEYS, TITLES, ToolRow
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.acp.state import Call
-from agentv_stages.providers.kilo.tools import TABLE as OPENCODE
 
-AGENTS = (
-    ("copilot", "copilot"),
-    ("gemini", "gemini"),
-    ("qwen", "qwen"),
-    ("opencode", "opencode"),
-    ("kilo", "opencode"),  # a fork with the same messages
-    ("claude", "claude"),
-    ("openhands", "openhands"),
-    ("kimi", "kimi"),
-)
 KINDS: dict[str, Kind] = {
     "read": "read", "edit": "write", "delete": "write", "move": "write", "search": "search", "fetch": "search",
     "execute": "execute", "switch_mode": "plan",
@@ -34,44 +20,11 @@ KINDS: dict[str, Kind] = {
 """What an unknown tool does, by the protocol's kinds."""
 TOUCHES_FILES = ("read", "edit", "delete", "move")
 NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
-GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]{0,127}?)__(?P=name)_\d+_(?P<part>\d+)\Z")
-OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)-\d{11,}(?:-\d+)?\Z")  # with a counter behind it in 0.41
-OPENHANDS_KIND = re.compile(r"(?!MCPTool)(?P<name>[A-Za-z]+)Action\Z")
-HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-QWEN_MODEL = re.compile(r"(?:\$runtime\|[^|]+\|)?(?P<name>.+)\([\w-]+\)\Z")
-PLAN_TOOLS = {"qwen": "todo_write", "claude": "TodoWrite"}
 ARGUMENT_OF = {"Skill": ("skill", "name"), "Read": PATH_KEYS}
 """The keys of the argument that a title contains, by canonical tool."""
 NO_PATH = "Viewing file"  # Copilot's title for a call whose arguments have no path
 WRITERS = ("write_file", "write", "create")
 QUOTED = re.compile(r"'(.*)'\Z", re.DOTALL)
-
-
-def agent_of(name: str | None, auth: tuple[str, ...] = ()) -> str:
-    """Which agent speaks: from `agentInfo.name`, or from the login methods that it offers."""
-    for text in (name or "", *auth):
-        low = text.lower()
-        for mark, agent in AGENTS:
-            if mark in low:
-                return agent
-    return ""
-
-
-def model_name(agent: str, model: str | None) -> str | None:
-    """A model's own name, as the agent's log on disk has it: Qwen puts the login method around it
-    (`$runtime|openai|m(openai)`), OpenCode the provider before it.
-    """
-    if model and agent == "qwen" and (found := QWEN_MODEL.match(model)):
-        return found["name"]
-    if model and agent == "opencode":
-        return model.partition("/")[2] or model
-    return model
-
-
-def part_of_answer(call_id: str) -> int:
-    """The position of a call among the calls of its answer, if its id contains it (Gemini); else 0."""
-    found = GEMINI_ID.match(call_id) if "__" in call_id else None
-    return int(found["part"]) if found else 0
 
 
 def arguments(raw: Raw) -> dict[str, Any]:
@@ -97,36 +50,34 @@ def asks_the_same(call: Call, update: wire.CallMembers) -> bool:
 
 
 def native_name(
-    agent: str, call_id: str, name: str | None, title: str, kind: str | None, given: Mapping[str, Any]
+    habits: AcpHabits,
+    known: bool,
+    call_id: str,
+    name: str | None,
+    title: str,
+    kind: str | None,
+    given: Mapping[str, Any],
 ) -> str:
     """The best name available; `name` is what the message itself calls the tool."""
     if name:
         return name
-    if agent in ("gemini", ""):
-        found = GEMINI_ID.match(call_id) or OLD_GEMINI_ID.match(call_id)
-        if found:
-            return found["name"]
+    if habits.name_in_id is not None and (found := habits.name_in_id(call_id)):
+        return found
     spoken = titled(title)
-    if agent == "openhands":  # its arguments name their own class: `FileEditorAction`
-        made = OPENHANDS_KIND.match(str(given.get("kind")))
-        if made or spoken is None:
-            return HUMP.sub("_", made["name"]).lower() if made else kind or "other"
-    if agent in ("copilot", "") and given:
+    if habits.name_in_arguments is not None:
+        found = habits.name_in_arguments(given)
+        if found or spoken is None:
+            return found or kind or "other"
+    if habits.name_in_words is not None and given:
         if kind == "execute" and title in _commands(given):  # `pwd` as the title of a call that runs it
             return "bash"
-        guessed = _copilot(title, kind or "", given)
-        if guessed and (spoken is None or not spoken.prefix or any(key in given for key in ARGUMENT_OF[spoken.tool])):
-            return guessed
+        found = habits.name_in_words(title, kind or "", given)
+        if found and (spoken is None or not spoken.prefix or any(key in given for key in ARGUMENT_OF[spoken.tool])):
+            return found
     if spoken is not None:
         return title
-    if NAME.match(title) and (agent or "." not in title or kind not in KINDS):  # else it is a file's name
-        server, mark, tool = "", "", ""
-        if agent == "copilot":
-            server, mark, tool = title.rpartition("-")
-        elif agent == "opencode" and title not in OPENCODE.by_name and given.get("tool") != title:
-            # else a tool that does not exist: `invalid` was called instead, and names it
-            server, mark, tool = title.partition("_")
-        return f"mcp__{server}__{tool}" if mark and server and tool else title
+    if NAME.match(title) and (known or "." not in title or kind not in KINDS):  # else it is a file's name
+        return (habits.mcp_title and habits.mcp_title(title, given)) or title
     return kind or title or "other"
 
 
@@ -141,43 +92,6 @@ def _commands(given: Mapping[str, Any]) -> tuple[object, ...]:
     """The command in a call's arguments; of a list of words (`["bash", "-lc", "pwd"]`) the last one."""
     command: object = given.get("command")
     return tuple(command[-1:]) if isinstance(command, list) else (command,)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType] - decoded JSON
-
-
-def _copilot(title: str, kind: str, given: Mapping[str, Any]) -> str | None:
-    """Copilot's titles are sentences; the arguments reveal the tool."""
-    if title.startswith("Using skill: ") or ("skill" in given and len(given) == 1):
-        return "skill"
-    if NAME.match(title) and title.lower() == title:
-        return None
-    if isinstance(given.get("command"), str) and kind == "execute":
-        return "bash"
-    if "agent_type" in given and "prompt" in given:
-        return "task"
-    if kind == "edit" or "old_str" in given or "file_text" in given:
-        if "old_str" in given:
-            return "edit"
-        if "file_text" in given:
-            return "create"
-        return "apply_patch" if "patch" in given or "input" in given else None
-    if title.startswith("Viewing"):
-        return "view"
-    if title.startswith("Searching for"):
-        return "grep"
-    if title.startswith("Finding files"):
-        return "glob"
-    if kind == "read" and "pattern" in given:
-        return "grep" if "output_mode" in given else "glob"
-    if kind == "read" and "path" in given:
-        return "view"
-    if isinstance(given.get("query"), str) and kind == "other" and "description" in given:
-        return "sql"
-    if "url" in given and kind in ("fetch", "read", "other"):
-        return "web_fetch"
-    if "query" in given and kind in ("fetch", "search"):
-        return "web_search"
-    if "shellId" in given and kind == "execute":
-        return "read_bash"
-    return None
 
 
 def shown_arguments(name: str, title: str, kind: str | None, path: str | None, diff: wire.Piece | None) -> Raw:

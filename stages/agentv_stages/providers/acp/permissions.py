@@ -10,6 +10,7 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import Notification, Source
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import calls, naming, wire
+from agentv_stages.providers.acp.habits import habits_of
 from agentv_stages.providers.acp.speech import Connection
 from agentv_stages.providers.acp.state import MOST, AcpState, Asked
 
@@ -22,8 +23,8 @@ def requested(at: Connection, line: wire.Line, params: wire.Params | None, sourc
     if params is None or asked is None:
         batch.ignore("session/request_permission/empty")
         return
-    # Kimi announces the main agent's calls before it asks; of those of sub-agents it shows nothing else
-    of_subagent = state.agent == "kimi" and bool(state.tasks)
+    habits = habits_of(state.agent)
+    of_subagent = habits.hides_agents and bool(state.tasks)
     call_id = state.aliases.get(asked.toolCallId, asked.toolCallId)
     known = call_id in state.calls
     if call_id and not known and not of_subagent:
@@ -38,7 +39,7 @@ def requested(at: Connection, line: wire.Line, params: wire.Params | None, sourc
     call = state.calls.get(call_id)
     if call is not None:
         call.asked = True
-        if known or state.agent != "opencode":
+        if known or not habits.asks_by_command:
             calls.emit(at, call_id, call, batch)
     no = [o.optionId for o in params.options or () if o.optionId and (o.kind or "").startswith("reject")]
     remember(state.asked, str(line.id), Asked(call_id, no), MOST)

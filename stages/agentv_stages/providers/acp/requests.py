@@ -10,7 +10,7 @@ from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats
 from agentv_stages.providers.acp import ends, permissions, terminals, updates, wire
 from agentv_stages.providers.acp.catalogue import FROM_AGENT, FROM_CLIENT, QUIET_METHODS
-from agentv_stages.providers.acp.naming import agent_of
+from agentv_stages.providers.acp.habits import agent_of
 from agentv_stages.providers.acp.speech import Connection, release
 from agentv_stages.providers.acp.state import MOST, AcpState
 from agentv_stages.providers.acp.updates import facts

@@ -5,11 +5,10 @@ import re
 import msgspec
 from msgspec import Raw
 
+from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.event import Outcome
 from agentv_stages.model.payload import text_json, text_of, to_raw
 from agentv_stages.providers.acp import wire
-from agentv_stages.providers.kimi.results import failure
-from agentv_stages.providers.opencode.parts import failure as failure_of_opencode
 
 MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
 REPORT = re.compile(r"^Exit Code: (-?\d+)\s*^Signal: (\d+)", re.MULTILINE)
@@ -52,7 +51,7 @@ def shown_text(pieces: list[wire.Piece]) -> Raw | None:
 
 
 def ended(
-    status: str, raw: Raw, content: Raw, kind: str | None, agent: str
+    status: str, raw: Raw, content: Raw, kind: str | None, habits: AcpHabits
 ) -> tuple[Raw | None, int | None, Outcome | None]:
     """Output, exit code and outcome of a call that ended.
 
@@ -60,7 +59,7 @@ def ended(
     OpenHands) or in the text (Qwen, deepagents, and Kimi, which says `failed`). Gemini gives none.
     """
     output, code, reason = _raw_output(raw)
-    if output is None or agent == "qwen":  # Qwen's raw output is what its terminal shows
+    if output is None or habits.shown_output:
         shown = shown_text(pieces_of(content))
         output = shown if shown is not None else output
     outcome: Outcome = "error" if status == "failed" else "cancelled" if status == "cancelled" else "ok"
@@ -82,20 +81,10 @@ def ended(
         outcome = "error"
     if outcome == "error" and status == "failed" and output is not None and REFUSAL.match(text_of(output)[:60]):
         outcome = "denied"
-    if outcome == "error" and agent == "opencode" and status == "failed" and output is not None:
-        outcome = failure_of_opencode(text_of(output))
-    elif outcome == "error" and agent == "kimi" and output is not None:
-        outcome, code = failure(bytes(output))
+    if outcome == "error" and output is not None and habits.failure is not None:
+        found_failure = habits.failure(output, status == "failed")
+        outcome, code = (outcome, code) if found_failure is None else found_failure
     return output, code, outcome
-
-
-def child_session(raw: Raw) -> str | None:
-    """The session of the sub-agent that a call started, if its raw output names it (OpenCode)."""
-    try:
-        value = wire.decode_output(raw)
-    except msgspec.MsgspecError:
-        return None
-    return value.metadata.sessionId if value.metadata is not None else None
 
 
 def _raw_output(raw: Raw) -> tuple[Raw | None, int | None, str | None]:

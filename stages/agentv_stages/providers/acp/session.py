@@ -10,7 +10,8 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Source
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch
-from agentv_stages.providers.acp import calls, ends, metrics, requests, speech, updates, wire
+from agentv_stages.providers.acp import calls, ends, requests, speech, updates, usage, wire
+from agentv_stages.providers.acp.habits import habits_of
 from agentv_stages.providers.acp.state import AcpState
 
 UPDATE = b'"method":"session/update"'
@@ -82,7 +83,7 @@ class AcpDecoder:
             calls.upsert(self, "tool_call", update, source, batch)
         elif type(update) is wire.Chunk or type(update) is wire.Thought:
             text, meta = update.content.text, update.meta
-            if state.tasks or state.held or (state.calls and state.agent == "copilot"):
+            if state.tasks or state.held or (state.calls and habits_of(state.agent).note is not None):
                 return False
             if len(text) > 2 and meta is None and bytes(text)[:1] == b'"':  # text of the main agent
                 thought = type(update) is wire.Thought
@@ -112,13 +113,13 @@ class AcpDecoder:
         return True
 
     def _spent(self, data: bytes, record: Record, batch: Batch) -> None:
-        """OpenHands: the tokens that an update of any kind may have with it."""
-        if self.state.agent != "openhands":
-            return
-        source = Source(self.file, record.row, record.offset, len(record.data), None, self.stream)
-        usage = metrics.spent(self.state, data, source)
-        if usage is not None:
-            batch.events.append(usage)
+        """Emits the session's total so far, which some agents add to updates of any kind."""
+        spent = habits_of(self.state.agent).spent
+        told = spent(data) if spent is not None else None
+        if told is not None and (told.input, told.output) != self.state.spent:
+            self.state.spent = (told.input, told.output)
+            source = Source(self.file, record.row, record.offset, len(record.data), None, self.stream)
+            batch.events.append(usage.of_session(self.state, told, source))
 
     def _source(self, line: wire.Line | wire.Message | wire.HotMessage, record: Record) -> Source:
         time = line.timestamp or line.time or line.ts

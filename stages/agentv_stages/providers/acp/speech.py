@@ -9,11 +9,12 @@ from msgspec import Raw, structs
 
 from agentv_stages.chain.pruning import decode_member
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.event import AssistantText, Level, Notification, Reasoning, Source, UserText
+from agentv_stages.model.event import AssistantText, Notification, Reasoning, Source, UserText
 from agentv_stages.model.payload import EMPTY_STRING, text_json, text_of
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import usage, wire
-from agentv_stages.providers.acp.catalogue import FAILURE_TEXT, INFO_TEXT, NOTES
+from agentv_stages.providers.acp.catalogue import NOTES
+from agentv_stages.providers.acp.habits import habits_of
 from agentv_stages.providers.acp.state import MOST, AcpState, Answer, Held
 
 
@@ -29,7 +30,7 @@ def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, ba
     state, meta = at.state, update.meta
     block = _block(update)
     piece = block.text
-    if meta is None and not (state.tasks or state.held or (state.calls and state.agent == "copilot")):
+    if meta is None and not (state.tasks or state.held or (state.calls and habits_of(state.agent).note is not None)):
         if len(piece) > 2 and bytes(piece)[:1] == b'"':  # nearly every chunk: text of the main agent
             say(at, piece, thought, update.messageId, source, batch)
             return
@@ -45,10 +46,8 @@ def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, ba
         state.held.append(Held(source, Raw(bytes(text)), thought))
         if len(state.held) > MOST:
             release(at, batch)
-    elif state.agent == "copilot" and state.calls and INFO_TEXT.match(text_of(text)):
-        name, _, told = text_of(text).partition(": ")
-        level: Level = "warning" if name == "Warning" else "info"
-        batch.events.append(Notification(source, "", "session.info", told, level))
+    elif state.calls and (note := habits_of(state.agent).note) is not None and (told := note(text_of(text))):
+        batch.events.append(Notification(source, "", "session.info", told[1], told[0]))
     else:
         stream = stream_of(at, meta)[0]
         release(at, batch, stream)
@@ -88,11 +87,11 @@ def say(at: Connection, text: Raw, thought: bool, native: str | None, source: So
     failed = False
     if not answer.spoke:
         answer.spoke = True
-        found = None
-        if state.agent == "copilot" and source.stream == at.stream:
-            found = FAILURE_TEXT.match(text_of(text)) if bytes(text)[1:8] == b"Error: " else None
-        failed = found is not None
-        state.failure = None if found is None else found.string
+        failing = habits_of(state.agent).failed
+        if failing is not None and source.stream == at.stream and failing(text_of(text)):
+            failed, state.failure = True, text_of(text)
+        else:
+            state.failure = None
     elif state.failure is not None:
         state.failure = None
     batch.events.append(AssistantText(source, "", answer.id, text, True, failed, state.model))

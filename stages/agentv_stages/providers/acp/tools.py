@@ -3,15 +3,9 @@
 The protocol itself has only titles and kinds; the decoder gives the native name if the agent sends it, else the kind.
 """
 
+from collections.abc import Iterable
+
 from agentv_stages.model.tools import McpForm, ToolRow, ToolTable, row, rows
-from agentv_stages.providers.claude.tools import TABLE as CLAUDE
-from agentv_stages.providers.copilot.tools import ROWS as COPILOT
-from agentv_stages.providers.gemini.tools import ROWS as GEMINI
-from agentv_stages.providers.kilo.tools import ROWS as KILO  # includes OpenCode's
-from agentv_stages.providers.kimi.tools import ROWS as KIMI
-from agentv_stages.providers.openhands.tools import ROWS as OPENHANDS
-from agentv_stages.providers.qwen.tools import ROWS as QWEN
-from agentv_stages.providers.vibe.tools import ROWS as VIBE
 
 KIND = "ACP v1, ToolKind"
 
@@ -25,15 +19,9 @@ KINDS = (
 )
 
 
-def _first_wins(*tables: tuple[ToolRow, ...]) -> tuple[ToolRow, ...]:
+def table_of(tables: Iterable[ToolTable]) -> ToolTable:
+    """The tables of several agents and the kinds as one table; the first row of a name wins."""
     found: dict[tuple[str, bool], ToolRow] = {}
-    for table in tables:
-        for one in table:
-            found.setdefault((one.native, one.prefix), one)
-    return tuple(found.values())
-
-
-TABLE = ToolTable(
-    rows=_first_wins(COPILOT, GEMINI, QWEN, KILO, OPENHANDS, VIBE, CLAUDE.rows, KIMI, KINDS),
-    mcp=(McpForm("mcp_", "_"),),
-)
+    for tool in [*(tool for table in tables for tool in table.rows), *KINDS]:
+        found.setdefault((tool.native, tool.prefix), tool)
+    return ToolTable(rows=tuple(found.values()), mcp=(McpForm("mcp_", "_"),))

@@ -6,7 +6,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, SessionInfo, Source
 from agentv_stages.providers.acp import calls, speech, version2, wire
 from agentv_stages.providers.acp.catalogue import LEVELS, QUIET_UPDATES
-from agentv_stages.providers.acp.naming import PLAN_TOOLS, model_name
+from agentv_stages.providers.acp.habits import habits_of
 from agentv_stages.providers.acp.speech import Connection, on_stream
 
 SAID = frozenset(
@@ -72,7 +72,7 @@ def _update(at: Connection, update: wire.Update, record: Record, source: Source,
 
 def plan(at: Connection, kind: str, entries: Raw, source: Source, batch: Batch) -> None:
     """Handles a plan, which some agents send instead of a call."""
-    tool = PLAN_TOOLS.get(at.state.agent)
+    tool = habits_of(at.state.agent).plan_tool
     if tool is None or bytes(entries)[:1] != b"[":
         batch.ignore(kind)  # the tool call beside it says the same
         return
@@ -110,7 +110,9 @@ def facts(
     cwd: str | None = None,
 ) -> None:
     """Emits facts of the session that hold from here on."""
-    model = model_name(at.state.agent, model)
+    own_name = habits_of(at.state.agent).model_name
+    if model and own_name is not None:
+        model = own_name(model) or model
     at.state.session_id = session_id or at.state.session_id
     at.state.model = model or at.state.model
     batch.events.append(SessionInfo(source, "-session", session_id, model, version, cwd))

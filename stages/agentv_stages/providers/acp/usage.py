@@ -1,7 +1,9 @@
 """Tokens in ACP: each agent counts them differently; here they get the one meaning of docs/metrics.md."""
 
+from agentv_stages.model.acp import Spent
 from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.providers.acp import wire
+from agentv_stages.providers.acp.habits import habits_of
 from agentv_stages.providers.acp.state import AcpState
 
 
@@ -47,11 +49,12 @@ def of_prompt(state: AcpState, result: wire.Result, source: Source) -> TokenUsag
     used = result.usage
     if used is None or used.inputTokens is None or not (used.totalTokens or used.inputTokens):
         return None
-    if state.agent == "opencode" and state.called:
+    habits = habits_of(state.agent)
+    if habits.last_step_only and state.called:
         return None
     read, write, output = used.cachedReadTokens or 0, used.cachedWriteTokens or 0, used.outputTokens or 0
     total, given, thought = used.totalTokens, used.inputTokens, used.thoughtTokens or 0
-    apart = state.agent == "opencode"
+    apart = habits.cache_apart
     if not state.agent and total is not None:  # the total shows whether the cached tokens are counted beside the input
         apart = read + write > 0 and total in (given + read + write + output, given + read + write + output + thought)
     separate = bool(thought) and (apart or total == given + output + thought)
@@ -69,4 +72,12 @@ def of_prompt(state: AcpState, result: wire.Result, source: Source) -> TokenUsag
         used.thoughtTokens,
         True,
         True,
+    )
+
+
+def of_session(state: AcpState, told: Spent, source: Source) -> TokenUsage:
+    """The session's total so far, from an agent that adds it to its updates."""
+    return TokenUsage(
+        *(source, "-metrics", "metrics", "session", state.model, told.input, told.cached, None, None),
+        *(told.output, told.reasoning, True, True, told.cost_usd),
     )

@@ -1,17 +1,9 @@
 """The members of ACP messages that are used. Source: Agent Client Protocol v1 (0.4.5 to 0.11), the v2 draft.
 
-The protocol has no native tool names. `naming.py` gives the best name that a message allows, so that the table in
-`tools.py` can map it:
-
-    Copilot    bash read_bash stop_bash view create edit apply_patch grep glob web_fetch web_search task read_agent
-               skill sql, mcp__<server>__<tool>; else the title where it is a name (`no_such_tool`)
-    Gemini     the name in the call id (`read_file__read_file_<ms>_<n>`, older `read_file-<ms>`)
-    Qwen       `_meta.toolName`; a `plan` stands for `todo_write`
-    OpenCode   the first title of the call, which is the tool's id (`bash`, `todowrite`)
-    Claude     `_meta.claudeCode.toolName`; a `plan` stands for `TodoWrite`
-    Vibe       `_meta.tool_name`
-    others     `name`, the title where it is a name, else the kind (`read`, `edit`, `delete`, `move`, `search`,
-               `execute`, `think`, `fetch`, `switch_mode`, `other`)
+The protocol has no native tool names. `naming.py` gives the best name that a message allows: `name` or a member of
+`_meta` (`toolName`, `claudeCode.toolName`, `tool_name`), else what the agent's habits make of ids, titles and arguments
+(`Provider.acp`), else the title where it is a name, else the kind (`read`, `edit`, `delete`, `move`, `search`,
+`execute`, `think`, `fetch`, `switch_mode`, `other`).
 """
 
 from typing import TYPE_CHECKING, TypeAlias, Union

@@ -22,6 +22,7 @@ from agentv_stages.model.provider import (
     Start,
 )
 from agentv_stages.providers.claude import compaction, forks, session, stream
+from agentv_stages.providers.claude.acp import HABITS
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.tools import TABLE
 
@@ -183,6 +184,7 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
+    acp=HABITS,
     start=Start(
         ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"),
         piped=("claude", "-p", "--output-format", "stream-json", "--verbose"),

@@ -6,6 +6,7 @@ from typing import Any
 from agentv_stages.model.provider import PROMPT, About, DecodeContext, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.acp.detect import detect, speaker
 from agentv_stages.providers.acp.session import AcpDecoder
+from agentv_stages.providers.copilot.acp import HABITS
 from agentv_stages.providers.copilot.catalogue import KNOWN
 from agentv_stages.providers.copilot.events import EventsDecoder
 from agentv_stages.providers.copilot.tools import TABLE
@@ -119,6 +120,7 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
+    acp=HABITS,
     start=Start(("copilot", "-p", PROMPT, "--output-format", "json"), kinds=("copilot", "copilot-cli", "copilot-sdk")),
     aliases=("copilot-cli", "copilot-sdk", "copilot-events", "copilot-log"),
     roots=(LogRoot("~/.copilot/session-state", "COPILOT_HOME", "session-state", ("*/events.jsonl", "*.jsonl")),),

@@ -4,6 +4,7 @@ Source: Gemini CLI 0.1 to 0.61.
 """
 
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start
+from agentv_stages.providers.gemini.acp import HABITS
 from agentv_stages.providers.gemini.chat import LOSSES as CHAT_LOSSES
 from agentv_stages.providers.gemini.chat import ChatDecoder
 from agentv_stages.providers.gemini.companions import companions
@@ -54,6 +55,7 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
+    acp=HABITS,
     start=Start(
         ("gemini", "-p", PROMPT, "--output-format", "stream-json"),
         ("-m", MODEL),

@@ -6,6 +6,7 @@ from agentv_stages.model.provider import PROMPT, About, LogRoot, Provider, Start
 from agentv_stages.providers.kilo.detect import detect_export, detect_rows, detect_stream, is_kilo
 from agentv_stages.providers.kilo.tools import TABLE
 from agentv_stages.providers.opencode import EXPORT, ROWS, STREAM
+from agentv_stages.providers.opencode.acp import habits
 from agentv_stages.providers.opencode.children import companions
 
 _END = "none; complete when the last answer's `finish` is final"
@@ -34,6 +35,7 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
+    acp=habits("kilo", TABLE),
     start=Start(("kilo", "run", "--format", "json", PROMPT), kinds=("kilo",)),
     owns_store=is_kilo,
     aliases=("kilocode", "kilo-cli"),

@@ -4,6 +4,7 @@ The older Kimi CLI, in Python, wrote another `wire.jsonl`, which is not read; it
 """
 
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start
+from agentv_stages.providers.kimi.acp import HABITS
 from agentv_stages.providers.kimi.companions import companion_files, companions, main_context
 from agentv_stages.providers.kimi.detect import is_session, is_stream
 from agentv_stages.providers.kimi.session import LOSSES as SESSION_LOSSES
@@ -45,6 +46,7 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
+    acp=HABITS,
     start=Start(("kimi", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL), kinds=("kimi",)),
     aliases=("kimi-code",),
     roots=(LogRoot("~/.kimi-code/sessions", "KIMI_CODE_HOME", "sessions", ("*/*/agents/main/wire.jsonl",)),),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from agentv_stages.model.provider import PROMPT, About, Dialect, LogRoot, Provider, Start
+from agentv_stages.providers.opencode.acp import habits
 from agentv_stages.providers.opencode.children import companions
 from agentv_stages.providers.opencode.detect import detect_export, detect_rows, detect_stream
 from agentv_stages.providers.opencode.export import ExportDecoder
@@ -74,6 +75,7 @@ PROVIDER = Provider(
         replace(ROWS, losses=(*ROWS.losses, *_OWN_LOSSES)),
     ),
     tools=TABLE,
+    acp=habits("opencode", TABLE),
     start=Start(("opencode", "run", "--format", "json", PROMPT), kinds=("opencode",)),
     owns_store=lambda version: True,
     roots=(LogRoot("~/.local/share/opencode", "XDG_DATA_HOME", "opencode", ("opencode*.db",), database=True),),

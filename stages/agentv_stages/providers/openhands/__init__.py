@@ -4,6 +4,7 @@ Source: CLI 1.14.0 and 1.16.0, SDK 1.16.1 to 1.58.2. Trajectories of before 1.0 
 """
 
 from agentv_stages.model.provider import PROMPT, About, Dialect, LogRoot, Provider, Start
+from agentv_stages.providers.openhands.acp import HABITS
 from agentv_stages.providers.openhands.companions import companions
 from agentv_stages.providers.openhands.detect import is_session, is_stream
 from agentv_stages.providers.openhands.session import LOSSES as SESSION_LOSSES
@@ -46,6 +47,7 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
+    acp=HABITS,
     start=Start(
         ("openhands", "--headless", "--json", "-t", PROMPT),
         None,

@@ -4,6 +4,7 @@ Source: Qwen Code 0.14 to 0.24.4. Before 0.5 it wrote Gemini CLI's chat document
 """
 
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start
+from agentv_stages.providers.qwen.acp import HABITS
 from agentv_stages.providers.qwen.companions import companions
 from agentv_stages.providers.qwen.detect import is_session, is_stream
 from agentv_stages.providers.qwen.session import LOSSES as SESSION_LOSSES
@@ -45,6 +46,7 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
+    acp=HABITS,
     start=Start(("qwen", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL), kinds=("qwen",)),
     aliases=("qwen-code", "qwen-cli"),
     roots=tuple(

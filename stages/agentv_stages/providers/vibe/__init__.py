@@ -4,6 +4,7 @@
 The output has chat messages up to 2.22, later entries of a history; sessions have chat messages up to 2.25.
 """
 
+from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.provider import PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.vibe.companions import companions, context
 from agentv_stages.providers.vibe.detect import is_old_session, is_old_stream, is_session, is_stream
@@ -75,6 +76,7 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
+    acp=AcpHabits(),
     start=Start(("vibe", "-p", PROMPT, "--output", "streaming"), None, kinds=("vibe", "mistral-vibe")),
     aliases=("mistral-vibe",),
     roots=(

@@ -1,13 +1,17 @@
-"""The tokens and the cost of the session so far, which OpenHands' agent adds to each update.
+"""What OpenHands does over ACP: arguments name their own class; each update has the tokens and the cost so far.
 
 Source: OpenHands CLI 1.16.0, `openhands acp`; input includes cached tokens, output includes reasoning.
 """
 
+import re
+
 import msgspec
 from msgspec import Struct, field
 
-from agentv_stages.model.event import Source, TokenUsage
-from agentv_stages.providers.acp.state import AcpState
+from agentv_stages.model.acp import AcpHabits, Given, Spent
+
+_KIND = re.compile(r"(?!MCPTool)(?P<name>[A-Za-z]+)Action\Z")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Metrics(Struct, gc=False):
@@ -39,18 +43,25 @@ class Update(Struct, gc=False):
 _decode = msgspec.json.Decoder(Update).decode
 
 
-def spent(state: AcpState, data: bytes, source: Source) -> TokenUsage | None:
-    """The session's total from an update; None if nothing was spent since the last one."""
+def name_in_arguments(given: Given) -> str | None:
+    """`FileEditorAction` is the class of `file_editor`'s arguments."""
+    made = _KIND.match(str(given.get("kind")))
+    return _HUMP.sub("_", made["name"]).lower() if made else None
+
+
+def spent(data: bytes) -> Spent | None:
+    """What an update says was spent so far; None if it says nothing."""
     try:
         params = _decode(data).params
     except msgspec.ValidationError:  # the update itself was accepted
         return None
     fields = params.meta.field_meta if params is not None and params.meta is not None else None
     told = fields.metrics if fields is not None else None
-    if told is None or not told.input_tokens or (told.input_tokens, told.output_tokens) == state.spent:
+    if told is None or not told.input_tokens:
         return None
-    state.spent = (told.input_tokens, told.output_tokens)
-    return TokenUsage(
-        *(source, "-metrics", "metrics", "session", state.model, told.input_tokens, told.cache_read_tokens, None, None),
-        *(told.output_tokens, told.reasoning_tokens, True, True, told.cost or None),
+    return Spent(
+        told.input_tokens, told.output_tokens, told.cache_read_tokens, told.reasoning_tokens, told.cost or None
     )
+
+
+HABITS = AcpHabits(marks=("openhands",), name_in_arguments=name_in_arguments, spent=spent)

@@ -1,0 +1,5 @@
+"""What Claude Code's adapter does over ACP: a plan stands for the todo tool."""
+
+from agentv_stages.model.acp import AcpHabits
+
+HABITS = AcpHabits(marks=("claude",), plan_tool="TodoWrite")
