@@ -8,8 +8,7 @@ import pytest
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import SessionInfo
 from agentv_stages.providers import get_provider
-from agentv_stages.providers.kilo import PROVIDER
-from agentv_stages.providers.kilo.detect import is_kilo
+from agentv_stages.providers.kilo import PROVIDER, is_kilo
 from agentv_stages.session.detect import Detector
 from support.conformance import detected
 from support.decoding import (

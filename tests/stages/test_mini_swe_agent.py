@@ -14,7 +14,7 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AnyEvent, Reasoning, SessionEnd, SessionInfo, ToolCall, ToolResult, UserText
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.mini_swe_agent import PROVIDER
-from agentv_stages.providers.mini_swe_agent.commands import FENCES, TAGS, commands_in
+from agentv_stages.providers.mini_swe_agent.outcomes import FENCES, TAGS, commands_in
 from support.decoding import (
     FIXTURES,
     best,

@@ -23,8 +23,7 @@ from agentv_stages.model.event import (
     UserText,
 )
 from agentv_stages.model.provider import DecodeContext
-from agentv_stages.providers.qwen import PROVIDER
-from agentv_stages.providers.qwen.companions import companions
+from agentv_stages.providers.qwen import PROVIDER, companions
 from agentv_stages.providers.qwen.state import KEEP
 from agentv_stages.session.detect import rank
 from agentv_stream.sources.folder import LocalFolder

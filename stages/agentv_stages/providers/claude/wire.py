@@ -8,6 +8,7 @@ from typing import TypeAlias
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
+from agentv_stages.model import shapes
 from agentv_stages.model.payload import ABSENT
 from agentv_stages.model.times import Time
 
@@ -26,18 +27,9 @@ class Usage(Struct, gc=False):
     cache_creation: CacheCreation | None = None
 
 
-class Block(Struct, gc=False):
-    """A content block of any kind."""
+class Block(shapes.Block, gc=False):
+    """A content block of any kind; `source` is that of an image."""
 
-    type: str = ""
-    text: Raw = ABSENT
-    thinking: Raw = ABSENT
-    id: str | None = None
-    name: str | None = None
-    input: Raw = ABSENT
-    tool_use_id: str | None = None
-    content: Raw = ABSENT
-    is_error: bool | None = None
     source: Raw = ABSENT
 
 

@@ -7,6 +7,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.shapes import Block as Block
 from agentv_stages.model.times import Time
 
 
@@ -149,20 +150,6 @@ class Metadata(Struct, gc=False):
     userRunSpan: int | None = None
     displayOnly: bool | None = None
     displayRole: str | None = None
-
-
-class Block(Struct, gc=False):
-    """A content block of a message."""
-
-    type: str = ""
-    text: Raw = ABSENT
-    thinking: Raw = ABSENT
-    id: str | None = None
-    name: str | None = None
-    input: Raw = ABSENT
-    tool_use_id: str | None = None
-    content: Raw = ABSENT
-    is_error: bool | None = None
 
 
 class Message(Struct, gc=False):

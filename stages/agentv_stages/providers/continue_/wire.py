@@ -7,18 +7,8 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
-
-
-class Function(Struct, gc=False):
-    """`arguments` is JSON in a string."""
-
-    name: str | None = None
-    arguments: Raw = ABSENT
-
-
-class AskedCall(Struct, gc=False):
-    id: str | None = None
-    function: Function | None = None
+from agentv_stages.model.shapes import AskedCall as AskedCall
+from agentv_stages.model.shapes import Function as Function
 
 
 class Output(Struct, gc=False):

@@ -7,6 +7,7 @@ from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.shapes import Block as Block
 
 
 class Spent(Struct, gc=False):
@@ -40,20 +41,6 @@ class StreamLine(Struct, gc=False):
     num_turns: int | None = None
     total_cost_usd: float | None = None
     modelUsage: dict[str, Raw] | None = None
-
-
-class Block(Struct, gc=False):
-    """A content block of a message."""
-
-    type: str = ""
-    text: Raw = ABSENT
-    thinking: Raw = ABSENT
-    id: str | None = None
-    name: str | None = None
-    input: Raw = ABSENT
-    tool_use_id: str | None = None
-    content: Raw = ABSENT
-    is_error: bool | None = None
 
 
 class Message(Struct, gc=False):

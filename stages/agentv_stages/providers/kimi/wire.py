@@ -6,21 +6,13 @@ Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (w
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
+from agentv_stages.model import shapes
 from agentv_stages.model.payload import ABSENT
 
 
-class Function(Struct, gc=False):
-    """`arguments` is a string that holds JSON, or null."""
+class AskedCall(shapes.AskedCall, gc=False):
+    """A call; from protocol 1.1 on name and arguments are beside the id."""
 
-    name: str | None = None
-    arguments: Raw = ABSENT
-
-
-class AskedCall(Struct, gc=False):
-    """A call in chat-completions form; from protocol 1.1 on name and arguments are beside the id."""
-
-    id: str | None = None
-    function: Function | None = None
     name: str | None = None
     arguments: Raw = ABSENT
 

@@ -11,7 +11,7 @@ from msgspec import Raw
 from agentv_stages.chain.pruning import fitting
 from agentv_stages.model.event import EMPTY_OBJECT, Source, TokenUsage
 from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json, to_raw
-from agentv_stages.providers.mini_swe_agent.commands import commands_in
+from agentv_stages.providers.mini_swe_agent.outcomes import commands_in
 from agentv_stages.providers.mini_swe_agent.tools import TOOL
 from agentv_stages.providers.mini_swe_agent.wire import (
     Action,

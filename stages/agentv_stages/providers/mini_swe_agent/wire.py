@@ -7,6 +7,8 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.shapes import AskedCall as AskedCall
+from agentv_stages.model.shapes import Function as Function
 
 
 class ModelStats(Struct, gc=False):
@@ -78,18 +80,6 @@ class Usage(Struct, gc=False):
     output_tokens_details: Details | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
-
-
-class Function(Struct, gc=False):
-    """`arguments` is JSON in a string."""
-
-    name: str | None = None
-    arguments: Raw = ABSENT
-
-
-class AskedCall(Struct, gc=False):
-    id: str | None = None
-    function: Function | None = None
 
 
 class Spoken(Struct, gc=False):

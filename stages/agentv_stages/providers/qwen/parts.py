@@ -1,9 +1,35 @@
 """Reads message parts and their usage, in Gemini's form as Qwen Code writes it."""
 
-from msgspec import Raw
+from msgspec import Raw, Struct, ValidationError
+from msgspec.json import Decoder
 
 from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.providers.qwen.wire import Part, decode_response
+
+# Qwen Code's bridge to tools that the model was not shown: a call of `tool_call` is a call of the tool that it names.
+#
+# Source: Qwen Code 0.24.4, `{"name":"web_fetch","arguments":{…}}`; its telemetry and its ACP name the tool itself.
+BRIDGE = "tool_call"
+
+
+class _Envelope(Struct, gc=False):
+    name: str
+    arguments: Raw
+
+
+_decode = Decoder(_Envelope).decode
+
+
+def asked(name: str, given: Raw) -> tuple[str, Raw]:
+    """Name and arguments of the tool that was asked for; if the envelope has another shape, those of the bridge."""
+    if name != BRIDGE:
+        return name, given
+    try:
+        envelope = _decode(given)
+    except ValidationError:
+        return name, given
+    return (envelope.name, envelope.arguments) if envelope.name else (name, given)
+
 
 EMPTY = (b"", b'""', b"null", b"{}", b"[]")
 

@@ -33,9 +33,8 @@ from agentv_stages.model.scripts import Script, hold, let_all_go, let_go, told
 from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
 from agentv_stages.providers.qwen import prompts
-from agentv_stages.providers.qwen.bridge import asked
 from agentv_stages.providers.qwen.notices import QUIET, notice
-from agentv_stages.providers.qwen.parts import EMPTY, model_call, read_output
+from agentv_stages.providers.qwen.parts import EMPTY, asked, model_call, read_output
 from agentv_stages.providers.qwen.repeated_telemetry import call_key, repeats, take_end, tell_compression
 from agentv_stages.providers.qwen.state import KEEP, SessionState
 from agentv_stages.providers.qwen.stream import API_ERROR, RETRY

@@ -36,7 +36,7 @@ from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats, checksum
 from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
-from agentv_stages.providers.qwen.bridge import asked
+from agentv_stages.providers.qwen.parts import asked
 from agentv_stages.providers.qwen.wire import (
     Block,
     Notice,

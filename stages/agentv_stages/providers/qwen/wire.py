@@ -7,6 +7,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT
+from agentv_stages.model.shapes import Block as Block
 from agentv_stages.model.times import Time
 
 
@@ -16,20 +17,6 @@ class Usage(Struct, gc=False):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
-
-
-class Block(Struct, gc=False):
-    """A content block of any kind."""
-
-    type: str = ""
-    text: Raw = ABSENT
-    thinking: Raw = ABSENT
-    id: str | None = None
-    name: str | None = None
-    input: Raw = ABSENT
-    tool_use_id: str | None = None
-    content: Raw = ABSENT
-    is_error: bool | None = None
 
 
 class StreamMessage(Struct, gc=False):

@@ -30,12 +30,12 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, one_line, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, checksum
+from agentv_stages.model.shapes import Function
 from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.vibe.outcomes import GOODBYE, full_name, told
 from agentv_stages.providers.vibe.wire import (
     AskedCall,
     Config,
-    Function,
     Message,
     Meta,
     Stats,

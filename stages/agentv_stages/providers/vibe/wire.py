@@ -7,15 +7,9 @@ Source: Mistral Vibe 1.0.0 to 3.0.3, recordings and the package's source (`core/
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
+from agentv_stages.model import shapes
 from agentv_stages.model.payload import ABSENT
 from agentv_stages.model.times import Time
-
-
-class Function(Struct, gc=False):
-    """`arguments` is a string that holds JSON."""
-
-    name: str | None = None
-    arguments: Raw = ABSENT
 
 
 class Display(Struct, gc=False):
@@ -29,11 +23,9 @@ class Presentation(Struct, gc=False):
     display: Display | None = None
 
 
-class AskedCall(Struct, gc=False):
+class AskedCall(shapes.AskedCall, gc=False):
     """`presentation` exists since 2.23."""
 
-    id: str | None = None
-    function: Function | None = None
     presentation: Presentation | None = None
 
 
