@@ -66,7 +66,8 @@ def test_new_types_fields_kinds_and_words_are_listed_with_counts_and_no_contents
 def test_the_names_of_a_map_are_not_those_of_fields(tmp_path: Path) -> None:
     by_model = {SECRET: {"inputTokens": 1, "outputTokens": 1, "moodTokens": 1}}
     end = {"type": "result", "subtype": "success", "session_id": SESSION, "modelUsage": by_model}
-    begin = {"type": "system", "subtype": "init", "session_id": SESSION, "tools": [], "model": "m", "cwd": "/w"}
+    begin: dict[str, Any] = {"type": "system", "subtype": "init", "session_id": SESSION, "tools": [], "model": "m"}
+    begin["cwd"] = "/w"
     (drift,) = drift_of([str(write(tmp_path / "log.jsonl", [begin, end]))]).values()
     assert "modelUsage.*.moodTokens" in drift.fields
     assert SECRET not in drift_text({"claude-stream": drift})

@@ -271,7 +271,7 @@ def test_the_stream_of_version_2_pairs_and_judges_its_calls() -> None:
         part = {"sessionID": "ses_2", "messageID": "msg_1", **part}
         return msgspec.json.encode({"type": kind, "timestamp": T0, "sessionID": "ses_2", "part": part}) + b"\n"
 
-    state = {"status": "completed", "input": {"command": "make"}, "output": "no", "title": "shell"}
+    state: dict[str, Any] = {"status": "completed", "input": {"command": "make"}, "output": "no"}
     state["metadata"] = {"metadata": {"exit": 2}, "content": [text("no")]}
     state["time"] = {"start": T0, "end": T0 + 5}
     used = {"input": 80, "output": 5, "reasoning": 2, "cache": {"read": 20, "write": 0}}

@@ -9,7 +9,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any, cast
 
-KINDS = {str: "text", bool: "bool", int: "number", float: "number", dict: "object", list: "list"}
+KINDS: dict[type[object], str] = {
+    str: "text",
+    bool: "bool",
+    int: "number",
+    float: "number",
+    dict: "object",
+    list: "list",
+}
 MOST_DEEP = 12
 MOST_KEYS = 60  # of an object; one with more is a map
 OPEN = frozenset(

@@ -75,7 +75,8 @@ class TableStore:
 
     def opening(self, session: StoredSession) -> bytes:
         facts = self.table.facts
-        row = next(self._select(self.table.sessions, self.table.session_columns, facts["id"], (session.id,)), {})
+        rows = self._select(self.table.sessions, self.table.session_columns, facts["id"], (session.id,))
+        row = next(rows, dict[str, object]())
         return b'{"session":' + _encode({"directory": session.directory, **row}) + b"}"  # not as our results begin
 
     def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:

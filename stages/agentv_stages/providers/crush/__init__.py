@@ -1,5 +1,8 @@
 """Crush: the rows of its database."""
 
+from collections.abc import Mapping
+from typing import Any, cast
+
 from agentv_stages.model.provider import About, Dialect, Head, LogRoot, Provider
 from agentv_stages.providers.crush.rows import RowsDecoder
 from agentv_stages.providers.crush.store import STORE
@@ -13,14 +16,19 @@ LOSSES = (
 )
 
 
+def _member(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = line.get(name)
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
 def _detect(head: Head) -> float:
     best = 0.0
     for line in head:
-        message, session = line.get("message"), line.get("session")
-        if isinstance(message, dict) and "session_id" in message and isinstance(message.get("parts"), list):
+        message, session = _member(line, "message"), _member(line, "session")
+        if "session_id" in message and isinstance(message.get("parts"), list):
             if message.get("role") in ("user", "assistant", "tool", "system"):
                 return 1.0
-        if isinstance(session, dict) and "parent_session_id" in session and "id" in session:
+        if "parent_session_id" in session and "id" in session:
             best = 0.9
     return best
 
