@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -68,11 +68,12 @@ def kinds_of_places(log: Log) -> Iterator[tuple[int, Any, Any, Any]]:
     known = set[tuple[Any, ...]]()
     for number, record in enumerate(log.records):
         try:
-            value = value_of(record)
+            value: Any = value_of(record)
         except ValueError:
             continue
         for holder, at in places(value):
-            kind = (value.get("type") if isinstance(value, dict) else None, at, type(holder[at]), len(holder))
+            name: Any = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
+            kind: tuple[Any, ...] = (name, at, type(holder[at]), len(holder))  # pyright: ignore[reportUnknownVariableType] - decoded JSON
             if kind not in known:
                 known.add(kind)
                 yield number, value, holder, at

@@ -60,7 +60,7 @@ def made(folder: Path, seed: int) -> list[Path]:
 def result(chance: random.Random, task: str, approach: str, attempt: int, models: list[str], constant: bool) -> Any:
     silent = chance.random() < 0.2
     calls = 5 if constant else chance.randint(0, 40)
-    summary = {
+    summary: dict[str, Any] = {
         "by_tool": {"Read": calls},
         "total_tool_calls": calls,
         "first_edit_turn": chance.choice((None, 2, 7)),

@@ -82,7 +82,14 @@ def test_a_stream_without_an_end_merges_none() -> None:
     def message(line: dict[str, Any]) -> dict[str, Any]:
         return {"type": line["type"], "message": line["message"], "session_id": "s", "uuid": line["uuid"]}
 
-    first = {"type": "system", "subtype": "init", "session_id": "s", "model": "m", "tools": [], "cwd": "/w"}
+    first: dict[str, Any] = {
+        "type": "system",
+        "subtype": "init",
+        "session_id": "s",
+        "model": "m",
+        "tools": [],
+        "cwd": "/w",
+    }
     assert figures(encoded([first, *map(message, relayed())])) == (4, 4, 83, 93, 3)
 
 

@@ -23,7 +23,8 @@ EDITS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 def own_row(path: Path) -> Row:
     """A result of ours, as a row of figures."""
     value = json.loads(path.read_bytes())
-    summary, tokens = value["tool_use_summary"], value["tokens"] or {}
+    summary: Any = value["tool_use_summary"]
+    tokens: dict[str, Any] = value["tokens"] or {}
     verdicts = [v["verdict"] for v in value.get("verdicts", ()) if v["verdict"] in ("pass", "fail")]
     row: Row = dict.fromkeys(FIGURES)
     row |= {"path": str(path), "task": value["task_id"], "approach": value["approach"], "status": value["status"]}
@@ -112,7 +113,8 @@ def pairs(rows: Sequence[Row], baseline: str, candidate: str) -> list[tuple[list
     cells: dict[Any, tuple[list[Row], list[Row]]] = {}
     for row in rows:
         for model in models_of(row, rows):
-            cells.setdefault((row["task"], model), ([], []))[row["approach"] == candidate].append(row)
+            both: tuple[list[Row], list[Row]] = cells.setdefault((row["task"], model), ([], []))
+            (both[1] if row["approach"] == candidate else both[0]).append(row)
     return [cell for cell in cells.values() if all(cell)]
 
 

@@ -61,7 +61,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
             from agentv_stream.bulk.parquet import check_installed as check_parquet
 
             check_parquet()
-        options = asdict(wanted) | {"sync": settings.sync}
+        options: dict[str, Any] = asdict(wanted) | {"sync": settings.sync}
         if wanted.transcripts is wanted.trajectories is wanted.jsonl is wanted.parquet is None:
             options["transcripts"] = ".agentv/logs/{provider}"
         if dry_run:

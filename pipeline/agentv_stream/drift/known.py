@@ -27,7 +27,7 @@ _decode = msgspec.json.Decoder(Shapes).decode
 @cache
 def shapes_of(dialect: str) -> Shapes:
     """The shapes of a dialect; `NOTHING` where there are no recordings of it."""
-    file = resources.files(__package__).joinpath("known", f"{dialect}.json")
+    file = resources.files("agentv_stream.drift").joinpath("known", f"{dialect}.json")
     return _decode(file.read_bytes()) if file.is_file() else NOTHING
 
 

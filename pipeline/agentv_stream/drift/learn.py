@@ -7,6 +7,7 @@ in a folder `wild`, which are other people's, a field that only one log of its d
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -51,11 +52,11 @@ def _learn(path: Path, found: dict[str, Learned], maps: dict[str, frozenset[str]
     for batch in reader.batches(companions=False):
         for record in batch.records:
             try:
-                value = decode_json(record.data)
+                value: Any = decode_json(record.data)
             except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
-                for place, kind, word in fields_of(value, known):
+                for place, kind, word in fields_of(value, known):  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
                     fields.add((place, kind))
                     if word is not None:
                         words.add((place, word))

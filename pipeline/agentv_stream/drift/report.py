@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -93,7 +94,7 @@ class _Comparison:
 
     def add(self, data: bytes) -> None:
         try:
-            value = decode_json(data)
+            value: Any = decode_json(data)
         except (ValueError, RecursionError):
             return  # the decoder counts it as a fault
         if not isinstance(value, dict):
@@ -102,7 +103,7 @@ class _Comparison:
         drift.records += 1
         if not drift.catalogued:
             return
-        fields = set(fields_of(value, self.maps))
+        fields = set(fields_of(value, self.maps))  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
         for path, kind in {(path, kind) for path, kind, _ in fields}:
             known = self.fields.get(path)
             if kind in known if known is not None else path.rpartition(".")[2] in self.read:
@@ -111,7 +112,7 @@ class _Comparison:
             if entry is None:
                 if len(drift.fields) >= MOST:
                     continue
-                entry = drift.fields[path] = NewField([], label_of(value))
+                entry = drift.fields[path] = NewField([], label_of(value))  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
             if kind not in entry.kinds:
                 entry.kinds.append(kind)
             entry.count += 1

@@ -84,7 +84,8 @@ class Identity:
         self._file, self._row, self._at = "", -1, -1
         self._own: list[int] = []
         self._copied = False  # the current record
-        self._native = self._answer = ""  # its message id, and the own id of the answer
+        self._native: str = ""  # its message id
+        self._answer: str = ""  # the own id of the answer
 
     def settle(self, batch: Batch) -> None:
         """Drops repetitions from a batch and counts them; replaces events whose answer has another id."""
@@ -204,7 +205,8 @@ class Identity:
 
     def _is_own_answer(self, source: Source, events: Events, at: int) -> bool:
         """Notes what a record that may hold a piece says; whether its answer's own id is the one in the log."""
-        stream, native = self._stream, ""
+        stream = self._stream
+        native: str = ""
         said: list[Said] = []
         usage: TokenUsage | None = None
         for i in range(at, len(events)):
@@ -213,8 +215,9 @@ class Identity:
                 break
             kind = type(event)
             if kind in SAID:
-                native = native or event.message_id  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
-                said.append(event)  # type: ignore[arg-type]  # as above
+                part: Said = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
+                native = native or part.message_id
+                said.append(part)
             elif kind is TokenUsage:
                 usage = event if event.scope == "call" else usage  # type: ignore[union-attr,assignment]  # as above
             elif kind is ToolResult:
@@ -253,14 +256,19 @@ class Identity:
             batch.ignore(REPEATED[kind])
             return None
         if kind is Retract:
-            void: tuple[str, ...] = event.message_ids  # type: ignore[union-attr]  # as above
-            own_ids = tuple(self._answers.latest(one, source.stream) for one in void)
-            return event if own_ids == void else replace(event, message_ids=own_ids)
+            assert isinstance(event, Retract)
+            own_ids = tuple(self._answers.latest(message_id, source.stream) for message_id in event.message_ids)
+            return event if own_ids == event.message_ids else replace(event, message_ids=own_ids)
         if number is None:
             return event
-        native: str = event.key if kind is TokenUsage else event.message_id if kind in SAID else ""  # type: ignore[union-attr]  # as above
+        native = ""
+        if isinstance(event, TokenUsage):
+            native = event.key
+        elif kind in SAID:
+            part: Said = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
+            native = part.message_id
         if pieces:
-            own = self._answer if native == self._native else native
+            own: str = self._answer if native == self._native else native
         else:
             own = self._answers.numbered(native, source.stream, number) if native else ""
         if own == native:

@@ -143,8 +143,8 @@ def ending_of(item: Config, path: tuple[str | int, ...], compat: bool) -> tuple[
     stream: Any = item.get("stream")
     if stream is not None and (not isinstance(stream, str) or not stream):
         raise ConfigError("stream must be main, sub, or the name of a stream", (*path, "stream"))
-    wanted = tuple(outcomes) if is_list(outcomes) else (outcomes,)
-    return Ending(wanted, tuple(several), number(item, "max_ms", 0.0, path=path)), stream
+    wanted: list[Any] = outcomes if is_list(outcomes) else [outcomes]
+    return Ending(tuple(wanted), tuple(several), number(item, "max_ms", 0.0, path=path)), stream
 
 
 def steps_of(config: Config, compat: bool, everywhere: bool = True) -> list[Step]:

@@ -5,6 +5,7 @@ Score 1, and 0 for good from the event on at which the limit is exceeded.
 
 import hashlib
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
@@ -26,13 +27,16 @@ class StuckState(Struct):
     done: bool = False
 
 
-class _Stuck:
+State = TypeVar("State", bound=StuckState)
+
+
+class _Stuck(Generic[State]):
     """What the three rules share: a number that must not exceed `most`."""
 
     threshold: float | None = None
-    state: StuckState
 
-    def __init__(self, most: int, tools: Sequence[str] = (), all_streams: bool = False) -> None:
+    def __init__(self, state: State, most: int, tools: Sequence[str] = (), all_streams: bool = False) -> None:
+        self.state = state
         self._most = most
         self._tools = tuple(tools)
         self._all = all_streams
@@ -71,13 +75,12 @@ class CyclesState(StuckState):
     equal: list[int] = []
 
 
-class Cycles(_Stuck):
+class Cycles(_Stuck[CyclesState]):
     """A sequence of 2 to `longest` calls, not all the same, that comes more than `most` times in a row."""
 
     def __init__(self, most: int, longest: int = 5, tools: Sequence[str] = (), all_streams: bool = False) -> None:
-        super().__init__(most, tools, all_streams)
+        super().__init__(CyclesState(equal=[0] * (longest + 1)), most, tools, all_streams)
         self._longest = longest
-        self.state: CyclesState = CyclesState(equal=[0] * (longest + 1))
 
     def observe(self, event: AnyEvent) -> bool:
         if type(event) is not ToolCall or not self._looks_at(event):
@@ -110,12 +113,11 @@ class FailuresState(StuckState):
     number: dict[str, int] = {}
 
 
-class RepeatedFailures(_Stuck):
+class RepeatedFailures(_Stuck[FailuresState]):
     """The same call fails more than `most` times, with no successful write between them."""
 
     def __init__(self, most: int, tools: Sequence[str] = (), all_streams: bool = False) -> None:
-        super().__init__(most, tools, all_streams)
-        self.state: FailuresState = FailuresState()
+        super().__init__(FailuresState(), most, tools, all_streams)
 
     def observe(self, event: AnyEvent) -> bool:
         if type(event) is not ToolResult or event.partial or event.call is None:
@@ -157,12 +159,11 @@ class ProgressState(StuckState):
     recent: list[Evidence] = []
 
 
-class NoProgress(_Stuck):
+class NoProgress(_Stuck[ProgressState]):
     """More than `most` calls in a row that change nothing, and show no file and no output that was not there before."""
 
     def __init__(self, most: int, tools: Sequence[str] = (), all_streams: bool = False) -> None:
-        super().__init__(most, tools, all_streams)
-        self.state: ProgressState = ProgressState()
+        super().__init__(ProgressState(), most, tools, all_streams)
 
     def observe(self, event: AnyEvent) -> bool:
         if type(event) is not ToolResult or event.partial or event.call is None or not self._looks_at(event.call):
