@@ -203,3 +203,19 @@ def test_a_bug_that_a_session_shows_stops_no_other_session(tmp_path: Path) -> No
     follower.close()
     assert not desk.catch_up().troubles
     assert {name: len(rows) for name, rows in desk.transcripts().items()} == {other: whole, SESSION: whole}
+
+
+def test_the_lag_of_a_blocked_session_is_what_follows_its_last_commit(scene: Scene) -> None:
+    scene.write(3)
+    scene.follower.round()
+    scene.follower.commit(list(scene.follower.hot.values()), force=True)
+    committed = scene.log.stat().st_size
+    assert scene.follower.lag() == (0, 0.0)
+    scene.write(5)
+    scene.full_round()
+    assert scene.follower.lag()[0] == scene.log.stat().st_size - committed
+    for trouble in scene.follower.troubles.values():
+        trouble.retry_at = 0.0
+    catch_up(scene.follower)
+    assert scene.follower.lag() == (0, 0.0)
+    scene.follower.close()

@@ -58,6 +58,7 @@ def test_it_is_one_dead_letter_and_counts_once(log: bytes, restarts: bool, tmp_p
             follower.close()
             store.close()
             follower, store = begin()
+    catch_up(follower)
     follower.settle_all()
     follower.close()
     store.close()

@@ -9,6 +9,7 @@ from agentv_stream.following import resting
 from agentv_stream.following.companions import Companions
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import SHARE, Trouble
+from agentv_stream.following.repair import Repair
 from agentv_stream.following.resting import Resting
 from support.growing_logs import claude_records
 from support.registers import Registered
@@ -22,7 +23,7 @@ class Rests(Registered):
 
     def __init__(self, folder: Path, **plan: Any) -> None:
         super().__init__(folder, **plan)
-        self.resting = Resting(self.register, Companions(self.register))
+        self.resting = Resting(self.register, Companions(self.register), Repair(self.register))
 
     def rest(self) -> None:
         assert list(self.resting.rest()) == []  # nothing has to be read on

@@ -40,6 +40,10 @@ class Claims:
         """Whether the file now at a path is the one recorded as ours."""
         return any(_stands(str(path), *made) for made in self._identity(str(path)))
 
+    def is_ours(self, path: Path) -> bool:
+        """Whether a file that we made is recorded at a path, whatever is there now."""
+        return bool(self._identity(str(path)))
+
     def unmade(self, path: Path) -> None:
         """Forgets our file, which was removed: another one may get its inode."""
         for table in ("made", "kept"):

@@ -6,8 +6,10 @@ it is dropped from memory and read again from its last commit when the cause may
 again after a restart.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from agentv_stages.model.batch import Batch
 from agentv_stream.following.companions import Companions
@@ -18,6 +20,7 @@ from agentv_stream.following.followed import Followed
 from agentv_stream.following.forgetting import Forgetting
 from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.register import SHARE, Register
+from agentv_stream.following.repair import Repair
 from agentv_stream.following.resting import Resting
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.outputs.naming import DEFAULT_ROOT, TRANSCRIPT
@@ -51,7 +54,8 @@ class Follower:
         self.warm: dict[str, float] = {}  # files that grew recently, with the time
         self._rotation, self._companions = Rotation(register), Companions(register)
         self._finding = Finding(register, self._rotation, self._companions)
-        self._resting = Resting(register, self._companions)
+        self.repair = Repair(register)
+        self._resting = Resting(register, self._companions, self.repair)
         self._forgetting = Forgetting(register, wall_ms)
         self.commit = register.commit
         self.observers = register.makes.observers
@@ -72,17 +76,14 @@ class Follower:
                 continue
             self._register.name(row.main, row.dialect, row.native, row.id)
             if row.outputs is not None:
-                path = row.outputs.path(TRANSCRIPT)
-                self.taken[str(path)] = row.id
-                try:
-                    whole = whole and path.stat().st_size == row.outputs.settled
-                except FileNotFoundError:
-                    pass  # removed by somebody: recreated when the session continues
-                except OSError:
-                    whole = False  # its contents are unknown
+                self.taken[str(row.outputs.path(TRANSCRIPT))] = row.id
             self._register.remember(row)
-            if not whole and self.plan.files:
+            if not self.plan.files:
+                continue
+            if not whole:
                 self._unsettled(row.id)
+            elif row.outputs is not None:
+                self.repair.begin(row.id, row.outputs)
         self._forgetting.begin()
 
     def _unsettled(self, number: int) -> None:
@@ -129,6 +130,7 @@ class Follower:
         self._read_all(self._resting.rest())
         if scan:
             self._forgetting.look(self._finding.missing)
+            self.repair.look()
         for path, when in list(self.warm.items()):
             if now - when > 600:
                 del self.warm[path]
@@ -300,14 +302,27 @@ class Follower:
         ]
 
     def lag(self) -> tuple[int, float]:
-        """Bytes in files that have not been read, and the age of the oldest of them in seconds."""
+        """Bytes in files that have not been read and committed, and the age of the oldest of them in seconds.
+
+        Of a blocked session, they are what follows its last commit.
+        """
         total, oldest = 0, 0.0
-        for session in list(self.hot.values()):
-            for one in list(session.inputs):
-                backlog, signature = one.file.backlog, one.file.signature
-                if backlog and signature is not None:
-                    total += backlog
-                    oldest = max(oldest, time.time() - signature.mtime_ns / 1e9)
+        unread = [
+            (one.file.backlog, one.file.signature.mtime_ns)
+            for number, session in list(self.hot.items())
+            if number not in self.troubles
+            for one in list(session.inputs)
+            if one.file.signature is not None
+        ]
+        for trouble in list(self.troubles.values()):  # not in memory, or only to be read again
+            for path, read in list(trouble.read.items()):
+                with suppress(OSError):
+                    stat = os.stat(path)  # noqa: PTH116 - at each look at the metrics
+                    unread.append((stat.st_size - read, stat.st_mtime_ns))
+        for size, mtime_ns in unread:
+            if size > 0:
+                total += size
+                oldest = max(oldest, time.time() - mtime_ns / 1e9)
         return total, max(0.0, oldest)
 
     def _count(self, session: Followed, batch: Batch) -> None:

@@ -6,6 +6,7 @@ are cut back to the length recorded in the cursor.
 """
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +32,7 @@ from agentv_stream.outputs.session_name import is_known
 from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import StreamLog
 
+_TAIL_BYTES = 4096
 SUFFIXES = (*suffixes(), RESULT)
 
 
@@ -58,10 +60,36 @@ class OutputPlace(Protocol):
         ...
 
 
+class Mark(Struct, frozen=True):
+    """By which a whole output is recognised: its length and a hash of its last bytes; `kept` is the part that does not
+    change when the session continues, with a hash of the last bytes of that."""
+
+    length: int
+    tail: str
+    kept: int = 0
+    kept_tail: str = ""
+
+
+def tail_of(path: Path, length: int) -> str:
+    """A hash of the bytes before a length. Raises: OSError."""
+    with path.open("rb") as file:
+        file.seek(max(0, length - _TAIL_BYTES))
+        return _hash(file.read(min(length, _TAIL_BYTES)))
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data[-_TAIL_BYTES:], digest_size=8).hexdigest()
+
+
+def _mark_of(file: GrowingOutput) -> Mark:
+    length = file.path.stat().st_size
+    return Mark(length, tail_of(file.path, length), file.length, tail_of(file.path, file.length))
+
+
 class OutputState(Struct):
     """Where a session's outputs are and their lengths, in bytes of whole lines. `settled` includes the provisional end.
 
-    `provisional` outputs are rewritten, perhaps elsewhere, when the session continues.
+    `provisional` outputs are rewritten, perhaps elsewhere, when the session continues. `marks`: at rest, by suffix.
     """
 
     folder: str
@@ -76,6 +104,7 @@ class OutputState(Struct):
     provisional: bool = False
     others: dict[str, int] = {}  # lengths of further outputs by suffix, and their states
     states: dict[str, Raw] = {}
+    marks: dict[str, Mark] = {}
 
     def path(self, suffix: str) -> Path:
         return Path(self.folder) / f"{self.stem}{suffix}"
@@ -95,6 +124,7 @@ class FollowOutputs:
         self.provisional = False  # the place was chosen too early; given up when the session continues
         self.settled = False
         self.settled_length = 0
+        self._marks: dict[str, Mark] = {}
         self._named_ms: int | None = None
 
     @property
@@ -118,6 +148,7 @@ class FollowOutputs:
         if not self.provisional:
             self._begin(state)
         self.settled = True  # there may be something to cut
+        self._marks = state.marks
         self.settled_length = state.settled  # unchanged as long as the session is committed without settling again
 
     def restart(self) -> None:
@@ -201,6 +232,7 @@ class FollowOutputs:
             after.begin(state.identity, state.path(".dead").name)
         self.provisional = self.provisional or provisional
         transcript, letters = state.path(TRANSCRIPT), state.path(LETTERS)
+        marks: dict[str, Mark] = {}
         try:
             for batch in batches:
                 after.take(batch)
@@ -217,7 +249,11 @@ class FollowOutputs:
                     from agentv_stream.checks.check import verdicts_json
 
                     result.verdicts = verdicts_json(verdicts)
-                publish_now(state.path(RESULT), result.to_json())
+                data = result.to_json()
+                publish_now(state.path(RESULT), data)
+                marks[RESULT] = Mark(len(data), _hash(data))
+            marks |= {suffix: _mark_of(file) for suffix, file in self._files.items() if file.path.exists()}
+            self._marks = marks
             self.settled_length = transcript.stat().st_size if transcript.exists() else 0
         except OSError as error:
             raise SinkError(str(transcript), error) from error
@@ -229,9 +265,16 @@ class FollowOutputs:
         if state is None:
             return None
         if self.provisional:
-            return OutputState(state.folder, state.stem, state.identity, settled=self.settled_length, provisional=True)
+            length = self.settled_length
+            return OutputState(
+                state.folder, state.stem, state.identity, settled=length, provisional=True, marks=self._marks
+            )
         saved = OutputState(
-            state.folder, state.stem, state.identity, settled=self.settled_length if self.settled else -1
+            state.folder,
+            state.stem,
+            state.identity,
+            settled=self.settled_length if self.settled else -1,
+            marks=self._marks if self.settled else {},
         )
         for output in self._writer.outputs:
             length = self._files[output.suffix].length

@@ -45,6 +45,7 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
                 break
             try:
                 for path in files:
+                    follower.repair.removed(path)
                     path.unlink(missing_ok=True)
                     if follower.store is not None:
                         follower.store.claims.unmade(path)

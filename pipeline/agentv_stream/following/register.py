@@ -6,7 +6,7 @@ Only active sessions are in memory (`hot`); of the others only a path with its l
 import math
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import extract_tb
 from typing import Literal
@@ -36,6 +36,7 @@ class Trouble:
     """Why a session cannot continue, when it is retried (seconds of the follower's clock), after what wait.
 
     A session that agentv-stream failed on by a bug is set aside: it is retried only after a restart (`math.inf`).
+    `read` says how far its files are read in its last commit, in bytes.
     `at_rest`: it could be read, but not put to rest. Reading it again then solves nothing yet (`on_trial`).
     """
 
@@ -44,6 +45,7 @@ class Trouble:
     wait: float
     at_rest: bool = False
     on_trial: bool = False
+    read: dict[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(slots=True)
@@ -192,6 +194,7 @@ class Register:
         for one in session.inputs:
             if (entry := self.entries.get(one.path)) is not None and entry.number == number:
                 del self.entries[one.path]
+        self.troubles[number].read = {one.path: 0 for one in session.inputs if one.state not in ("copy", "done")}
         if session.saved:
             self._back_to_commit(session)
         else:
@@ -250,6 +253,9 @@ class Register:
             row = None
         if row is not None:
             self.remember(row, again=True)
+            marks = {one.path: one.mark.offset for one in row.inputs if row.state is not None}
+            read = self.troubles[session.number].read
+            read.update((path, marks[path]) for path in read if path in marks)
             return
         for one in session.inputs:
             self.entries[one.path] = Entry(None, session.number)

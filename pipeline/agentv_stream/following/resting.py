@@ -9,7 +9,9 @@ from agentv_stream.errors import SinkError
 from agentv_stream.following.companions import Companions
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.register import SHARE, Register
+from agentv_stream.following.repair import Repair
 from agentv_stream.following.saving import committable
 from agentv_stream.outputs.durable import Publications, together
 from agentv_stream.outputs.naming import RESULT
@@ -21,7 +23,8 @@ MOST_HOT = 128
 class Resting:
     """Puts sessions to rest. What it returns are sessions to be read on, at once, before the next is taken."""
 
-    def __init__(self, register: Register, companions: Companions) -> None:
+    def __init__(self, register: Register, companions: Companions, repair: Repair) -> None:
+        self._repair = repair
         self._register = register
         self._companions = companions
 
@@ -75,10 +78,14 @@ class Resting:
                 session.merged.release(at_end=True)
         except BrokenPipeError:
             raise
+        except ShortOutput:
+            self._repair.lost(session.number)
+            return
         except Exception as error:
             register.trouble(session.number, error, at_rest=True)
             return
         register.recovered(session)
+        self._repair.note(session.number, session.outputs.snapshot() if session.outputs is not None else None)
         if session.strange:
             for one in session.inputs:
                 register.entries[one.path] = Entry(one.file.signature, session.number, "ignored")
