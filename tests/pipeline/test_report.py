@@ -538,6 +538,20 @@ def test_a_stream_that_names_no_model_counts_with_the_one_model_of_its_approach(
     assert rates(tmp_path) == (1.0, 0.5)
 
 
+def test_a_run_of_which_nothing_is_known_is_in_no_table(tmp_path: Path) -> None:
+    own(tmp_path, "t", "base", 1)
+    own(tmp_path, "t", "new", 1)
+    silent: dict[str, Any] = {"verdicts": [], "run": {"duration_seconds": 9.0, "stream_bytes": 4}, "duration_ms": None}
+    own(tmp_path, "t", "new", 2, None, None, cost_usd=None, **silent)
+    made = compare([tmp_path])
+    told = json.loads(report_json(made))
+    assert (told["approaches"]["new"]["runs"], told["approaches"]["new"]["duration_s"]) == (1, 2.0)
+    assert [one["counted"] for one in told["set_apart"]] == [False]
+    own(tmp_path, "t", "new", 3, None, None, cost_usd=1.5, **silent)
+    (cost,) = [one for one in compare([tmp_path]).differences if one.metric == "cost_usd"]
+    assert (cost.candidate, json.loads(report_json(compare([tmp_path])))["approaches"]["new"]["cost_usd"]) == (1.0, 1.0)
+
+
 def test_what_has_not_ended_is_in_no_table(tmp_path: Path) -> None:
     own(tmp_path, "t", "base", 1, calls=10)
     own(tmp_path, "t", "base", 2, calls=1, status="running")

@@ -79,7 +79,8 @@ def bobbin_row(path: Path, derived: Mapping[str, str]) -> Row:
 
 
 def ended(rows: Iterable[Row]) -> list[Row]:
-    return [row for row in rows if row["status"] not in ("workspace_error", "bobbin_setup_error", "running")]
+    over = [row for row in rows if row["status"] not in ("workspace_error", "bobbin_setup_error", "running")]
+    return [row for row in over if row["stream"] or row["passed"] is not None or row["cost_usd"] is not None]
 
 
 def mean(values: Iterable[Any]) -> Fraction | None:

@@ -53,8 +53,13 @@ class Run:
 
     @property
     def counts(self) -> bool:
-        """Whether the run began and ended: what did not is set apart from every table."""
-        return self.status not in NO_RUN and self.status != RUNNING
+        """Whether the run began and ended, and something is known of it: a verdict, a stream, or what it cost.
+
+        What does not count is set apart from every table.
+        """
+        if self.status in NO_RUN or self.status == RUNNING:
+            return False
+        return not self.silent or self.passed is not None or self.cost_usd is not None
 
     @property
     def error_rate(self) -> float | None:
