@@ -21,7 +21,7 @@ from agentv_stream.checks.check import (
     report_jsonl,
     worth_telling,
 )
-from agentv_stream.checks.check_text import junit, table
+from agentv_stream.checks.check_text import failures_first, junit, table
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli.checking import check_sources
@@ -429,3 +429,106 @@ def _skills(folder: Path) -> list[str]:
     truth = (folder / "truth.json").read_text(encoding="utf-8")
     found = re.findall(r"skills/([A-Za-z0-9_-]+)/", truth) + re.findall(r'"skill"\s*:\s*"([A-Za-z0-9_-]+)"', truth)
     return list(dict.fromkeys(found))
+
+
+def shown(tmp_path: Path, capfd: pytest.CaptureFixture[str], **more: Any) -> list[str]:
+    run_cli(tmp_path, **more)
+    return capfd.readouterr().out.splitlines()
+
+
+def test_the_output_starts_with_a_line_for_each_case_then_the_failures_in_full(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A hundred lines of PASS stood before the one FAIL, and that did not say which call it was."""
+    path = log(tmp_path)
+    lines = shown(tmp_path, capfd)
+    assert lines == [
+        f"PASS  1.00  good  {path} [claude]",
+        f"FAIL  0.00  bad  {path} [claude]",
+        "",
+        f"FAIL  0.00  bad  {path} [claude]",
+        "    FAIL  0.00  no <edits> (forbid) required",
+        "           - Edit was called",
+        "             Edit: a.py  (turn 3, row 6)",
+        "",
+        f"warning: {path}: the case 'bad' is meant for codex, the log is of claude",
+        "",
+        "cases: 1 pass, 1 fail",
+    ]
+    assert shown(tmp_path, capfd, quiet=True) == ["cases: 1 pass, 1 fail"]
+    everything = shown(tmp_path, capfd, verbose=True)
+    assert any("tool-trajectory" in line for line in everything) and everything[-1] == "cases: 1 pass, 1 fail"
+
+
+def test_many_cases_are_a_character_each(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sources = [str(log(tmp_path, name=f"{n}.jsonl")) for n in range(6)]
+    lines = shown(tmp_path, capfd, sources=[*sources, str(log(tmp_path, b"no log\n", "x.jsonl"))])
+    assert lines[0] == ".F" * 6 + "E"
+    assert lines[-1] == "cases: 6 pass, 6 fail; 1 not read"
+    assert sum(line.startswith("FAIL") for line in lines) == 6
+
+
+def test_what_fails_only_in_the_mean_says_so(tmp_path: Path) -> None:
+    half = "{type: tool-trajectory, mode: superset, expected: [Read, Nope], min_score: 0.5}"
+    text = f"tests:\n  - id: a\n    assertions: [{half}]\n"
+    shown = failures_first([check_source(log(tmp_path), [spec(tmp_path, text)])])
+    assert "its evaluators pass, but the score 0.50 is below 0.8" in shown
+
+
+def test_junit_has_totals_and_times(tmp_path: Path) -> None:
+    root = ElementTree.fromstring(junit([check_source(log(tmp_path), [spec(tmp_path)])] * 2))
+    assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped", "time")} == {
+        "tests": "12",
+        "failures": "4",
+        "errors": "0",
+        "skipped": "2",
+        "time": "2.400",
+    }
+    suite = root[0]
+    assert suite.get("time") == "1.200"
+    assert [test.get("time") for test in suite if test.get("name") == "case [" + str(tmp_path / "run.jsonl") + "]"] == [
+        "1.200"
+    ] * 2
+
+
+def test_a_spec_that_judges_nothing_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Every run passed."""
+    (tmp_path / "n.yaml").write_text("tests:\n  - {id: a, assertions: [{type: llm-grader}, 'be polite']}\n")
+    options: dict[str, Any] = {"case": None, "provider": None, "threshold": None, "as_json": False, "jsonl": None}
+    options |= {"junit_file": None, "quiet": False, "subagents": True}
+    assert check_sources([tmp_path / "n.yaml"], [str(log(tmp_path))], **options) == EXIT_USAGE
+    assert "judges nothing here" in capfd.readouterr().err
+    spec(tmp_path)
+    assert check_sources([tmp_path / "n.yaml", tmp_path / "s.yaml"], [str(log(tmp_path))], **options) == EXIT_VERDICT
+
+
+def ran(folder: Path, task: str, **more: Any) -> Path:
+    """A stream that `run` stored, with its result beside it."""
+    folder.mkdir(exist_ok=True)
+    stem = f"{task}_a_1"
+    end = {"schema_version": "agentv_stream.result.v1", "status": "complete", "test_id": task}
+    value = {**end, "run": {"stream": f"{stem}.stream.jsonl"}, **more}
+    (folder / f"{stem}.json").write_text(json.dumps(value), encoding="utf-8")
+    (folder / f"{stem}.stream.jsonl").write_bytes(stream(READ_EDIT))
+    return folder / f"{stem}.stream.jsonl"
+
+
+def test_a_run_of_a_task_that_the_spec_does_not_have_is_listed_and_not_failed(tmp_path: Path) -> None:
+    """It was judged by all cases, and failed."""
+    loaded = [spec(tmp_path)]
+    path = ran(tmp_path / "r", "other", status="error")
+    check = check_source(path, loaded)
+    assert (check.cases, check.exit_code, check.unlisted) == ([], EXIT_FINE, "other")
+    assert "not judged, the spec has no case for them: other" in failures_first([check])
+    assert check.to_json()["warnings"] == ["the spec has no case 'other': the run is not judged"]
+
+
+def test_what_run_itself_judged_or_a_spec_for_everything_is_judged_all_the_same(tmp_path: Path) -> None:
+    loaded = [spec(tmp_path)]
+    judged = check_source(ran(tmp_path / "r", "other", verdicts=[{"case": "bad"}]), loaded)
+    assert [case.case for case in judged.cases] == ["bad"]
+    assert [case.case for case in check_source(ran(tmp_path / "r", "task"), loaded).cases] == ["good", "bad"]
+    assert [case.case for case in check_source(ran(tmp_path / "r", "good"), loaded).cases] == ["good"]
+    assert [case.case for case in check_source(ran(tmp_path / "r", "other"), loaded, "bad").cases] == ["bad"]
+    whole = [spec(tmp_path, "assertions: [{type: max-turns, max: 9}]\n")]
+    assert [case.verdict for case in check_source(ran(tmp_path / "r", "other"), whole).cases] == ["pass"]

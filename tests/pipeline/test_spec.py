@@ -756,3 +756,53 @@ def test_what_would_surprise_its_reader_is_a_warning(tmp_path: Path, rules: str,
 
 def test_a_case_of_skipped_evaluators_alone_is_not_without_weight(tmp_path: Path) -> None:
     assert spec(tmp_path, HEAD + "      - {type: llm-grader, weight: 0}\n").warnings == []
+
+
+def mistakes(tmp_path: Path, rules: str) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        spec(tmp_path, HEAD + f"      - {rules}\n")
+    return [error.message.partition(": ")[2] for error in (caught.value, *caught.value.further)]
+
+
+@pytest.mark.parametrize(
+    ("rules", "wanted"),
+    [
+        (
+            "{type: tool-trajectory, mode: inorder, expected: [{kind: reads}]}",
+            [
+                "tool-trajectory knows no mode 'inorder'; did you mean 'in_order'?",
+                "no kind 'reads'; did you mean 'read'?",
+            ],
+        ),
+        (
+            "{type: execution-metrics, max_tool_calls: many, max_turns: x, weight: y}",
+            ["weight is a number", "max_tool_calls is a number", "max_turns is a number"],
+        ),
+        (
+            "{type: composite, assertions: [{type: latency, threshold: fast}, {type: forbid, calls: [kind:reed]}]}",
+            ["threshold is a number", "no kind 'reed'; did you mean 'read'?"],
+        ),
+        ("{type: forbid}", ["forbid needs a list of calls, such as Bash(rm *)"]),
+    ],
+)
+def test_every_mistake_of_an_evaluator_is_told(tmp_path: Path, rules: str, wanted: list[str]) -> None:
+    """Only the first one of each was."""
+    found = mistakes(tmp_path, rules)
+    assert sorted(found) == sorted(wanted)
+
+
+@pytest.mark.parametrize(("name", "near"), [("Raed", "Read"), ("Reed", "Read"), ("Grepp", "Grep"), ("Wirte", "Write")])
+def test_slips_in_short_names_are_told(tmp_path: Path, name: str, near: str) -> None:
+    (warning,) = spec(tmp_path, HEAD + f"      - {{type: forbid, calls: [{name}]}}\n").warnings
+    assert f"did you mean {near!r}" in warning
+
+
+def test_tools_that_no_known_agent_has_are_told_once_by_validate(tmp_path: Path) -> None:
+    rules = "      - {type: 'trajectory:tool-sequence', value: [webSearch, fetchPage, summarize]}\n"
+    rules += "      - {type: 'trajectory:tool-used', value: webSearch}\n"
+    assert spec(tmp_path, HEAD + rules).warnings == []  # tools of the spec's own agent are no slips
+    (warning,) = validate_file(tmp_path / "s.yaml")[1]
+    said = "no known agent has these tools, so rules about them match none of its calls: fetchPage, summarize"
+    assert warning.endswith(said)
+    spec(tmp_path, HEAD + "      - {type: forbid, calls: [apply_patch, mcp__x__y, 'Fetch*']}\n")
+    assert validate_file(tmp_path / "s.yaml")[1] == []

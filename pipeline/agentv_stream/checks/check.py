@@ -16,6 +16,7 @@ from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
 from agentv_stream.checks.run_end import RunEnd, run_end, silent_end, told_case
 from agentv_stream.checks.spec import Spec, SpecCase
+from agentv_stream.checks.turn_index import TurnIndex
 from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_RUN,
@@ -28,6 +29,7 @@ from agentv_stream.errors import (
 )
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.outputs.naming import RAW_LOG, safe_part
+from agentv_stream.running.options import DEFAULT_TASK
 from agentv_stream.sources.files import is_file, is_folder, is_gone
 from agentv_stream.sources.folder import companions_of
 from agentv_stream.summary import SessionReader, without_collector
@@ -49,10 +51,12 @@ class Checker:
 
     def __init__(self, cases: Sequence[SpecCase], on_decision: OnDecision | None = None) -> None:
         self.cases = [case.build() for case in cases]
+        self.turns = TurnIndex()
         self.results: list[CaseResult] | None = None
         self._on_decision = on_decision
 
     def observe(self, batch: Batch) -> None:
+        self.turns.observe(batch)
         for case in self.cases:
             for decision in case.on_batch(batch):
                 if self._on_decision is not None:
@@ -82,7 +86,8 @@ class SourceCheck:
     """The outcome of checking one source. `companions` are files of its sub-agents, read or not; `error`: it could not
     be read.
 
-    `status` and `reason` say how the session ended, or for an attempt of `run` how its process ended.
+    `status` and `reason` say how the session ended, or for an attempt of `run` how its process ended. `unlisted` is the
+    task of a run that no spec has a case for: it is listed, not judged. `turns` finds the turn of an event.
     """
 
     source: str
@@ -96,6 +101,10 @@ class SourceCheck:
     warnings: list[str] = field(default_factory=list[str])
     companions: list[str] = field(default_factory=list[str])
     error: AgentvStreamError | None = None
+    unlisted: str | None = None
+    turns: TurnIndex | None = None
+    duration_ms: int | None = None
+    started_at: str | None = None
 
     @property
     def exit_code(self) -> int:
@@ -107,7 +116,7 @@ class SourceCheck:
 
     @property
     def run_failed(self) -> bool:
-        return self.status in FAILED and not self.by_fail_fast
+        return self.status in FAILED and not self.by_fail_fast and self.unlisted is None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -139,9 +148,17 @@ def check_source(
 
     check = SourceCheck(str(path))
     end = silent_end(path) if path.suffix == ".json" else run_end(path)
-    chosen = cases_for(_name_of(path, end, specs), specs, case)
+    task = end.test_id if end is not None else None
+    chosen = _cases_of_run(end, specs) if end is not None and task is not None and case is None else None
+    if chosen == []:
+        check.unlisted = task
+        check.warnings.append(f"the spec has no case {task!r}: the run is not judged")
+        return check
+    if chosen is None:
+        chosen = cases_for(_name_of(path, end, specs), specs, case)
     check.specs = [str(spec.path) for spec, _ in chosen]
     checker = Checker([one for _, one in chosen])
+    check.turns = checker.turns
     try:
         if end is not None and path.suffix == ".json":
             raise EmptyInput(f"{path}: nothing else of the attempt was stored")
@@ -167,10 +184,29 @@ def check_source(
     check.provider = reader.provider.name
     check.session_id = result.session.id
     check.status, check.reason = result.status, result.evidence.reason
+    check.duration_ms, check.started_at = result.duration_ms, result.session.started_at
     if end is not None:
         _ended(check, end)
     check.warnings += target_warnings([one for _, one in chosen], reader.provider)
     return check
+
+
+def _cases_of_run(end: RunEnd, specs: Sequence[Spec]) -> list[tuple[Spec, SpecCase]] | None:
+    """The cases of an attempt of `run`: those of its task, else those by which `run` itself judged it; none if the
+    specs have none for its task. None if its task says nothing: it has no name, or a spec applies to everything."""
+    if end.test_id in (None, DEFAULT_TASK) or any(spec.whole for spec in specs):
+        return None
+    named = [
+        pair for pair in _every(specs) if f"{end.test_id}_".startswith((pair[1].id + "_", safe_part(pair[1].id) + "_"))
+    ]
+    if named:
+        return None
+    judged = {verdict.case for verdict in end.verdicts}
+    return [pair for pair in _every(specs) if pair[1].id in judged]
+
+
+def _every(specs: Sequence[Spec]) -> list[tuple[Spec, SpecCase]]:
+    return [(spec, one) for spec in specs for one in spec.cases]
 
 
 def _name_of(path: Path, end: RunEnd | None, specs: Sequence[Spec]) -> str:
@@ -207,7 +243,7 @@ def cases_for(source: str, specs: Sequence[Spec], case: str | None) -> list[tupl
     if case is not None:
         found = [(spec, one) for spec in specs for one in spec.cases if one.id == case]
         return found or [(spec, one) for spec in specs for one in spec.select(case)]
-    every = [(spec, one) for spec in specs for one in spec.cases]
+    every = _every(specs)
     named = [pair for pair in every if source.startswith((pair[1].id + "_", safe_part(pair[1].id) + "_"))]
     if not named:
         named = [pair for pair in every if re.search(rf"_{re.escape(safe_part(pair[1].id))}(_\d+)?(-\d+)?\.", source)]

@@ -3,11 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from agentv_stages.model.visible import counted, visible
 from agentv_stages.trajectory import Assertion, CaseResult, Decision, Evidence, Result
 from agentv_stream.checks.check import SourceCheck, summary_of
+from agentv_stream.checks.turn_index import TurnIndex
 
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MARKS = {"pass": "PASS", "fail": "FAIL", "skipped": "skip"}
@@ -26,11 +28,98 @@ def table(checks: Sequence[SourceCheck], width: int = 120, details: bool = True)
         for case in check.cases:
             lines += case_lines(case, width, details)
         lines += [f"  warning: {visible(text, width - 11)}" for text in check.warnings]
+    return "\n".join(lines) + "\n" + summary_line(checks)
+
+
+def summary_line(checks: Sequence[SourceCheck]) -> str:
+    """How many cases passed, failed and were skipped, with a line end."""
     total = summary_of(checks)
     unread = total.pop("errors")
     parts = [f"{number} {name}" for name, number in total.items() if number]
-    lines.append("cases: " + (", ".join(parts) or "none") + (f"; {unread} not read" if unread else ""))
-    return "\n".join(lines) + "\n"
+    unlisted = sum(check.unlisted is not None for check in checks)
+    ended = sum(check.run_failed for check in checks)
+    more = [f"{unread} not read"] if unread else []
+    more += [f"{counted(ended, 'run')} failed"] if ended else []
+    more += [f"{counted(unlisted, 'run')} of other tasks"] if unlisted else []
+    return "; ".join(["cases: " + (", ".join(parts) or "none"), *more]) + "\n"
+
+
+def failures_first(checks: Sequence[SourceCheck], width: int = 120) -> str:
+    """A line or a character for each case, then each failure in full, then the summary."""
+    lines = _progress(checks, width)
+    for check in checks:
+        for case in check.cases:
+            if case.verdict == "fail":
+                lines += ["", f"FAIL {case.score or 0.0:5.2f}  {visible(case.case, width - 40)}  {_of(check, width)}"]
+                lines += failure_lines(case, width, check.turns)
+        if check.error is not None or check.run_failed:
+            said = str(check.error).removeprefix(f"{check.source}: ") if check.error is not None else _how(check)
+            lines += ["", f"ERROR  {_of(check, width)}", f"  {visible(said, width - 2)}"]
+        if check.warnings and not check.unlisted:
+            lines += [
+                "",
+                *(f"warning: {visible(check.source, max(200, width))}: {visible(w, width)}" for w in check.warnings),
+            ]
+    unlisted = sorted({check.unlisted for check in checks if check.unlisted is not None})
+    if unlisted:
+        lines += ["", f"not judged, the spec has no case for them: {visible(', '.join(unlisted), width)}"]
+    return "\n".join([*lines, ""] if len(lines) > 1 else lines) + "\n" + summary_line(checks)
+
+
+def _of(check: SourceCheck, width: int) -> str:
+    who = f" [{check.provider}]" if check.provider else ""
+    return visible(check.source, max(200, width)) + who
+
+
+MOST_LINES = 10
+SIGNS = {"pass": ".", "fail": "F", "skipped": "s"}
+
+
+def _progress(checks: Sequence[SourceCheck], width: int) -> list[str]:
+    cases = [(check, case) for check in checks for case in check.cases]
+    if len(cases) <= MOST_LINES:
+        return [
+            f"{MARKS[case.verdict]} {'   - ' if case.score is None else f'{case.score:5.2f}'}  "
+            f"{visible(case.case, width - 40)}  {_of(check, width)}"
+            for check, case in cases
+        ]
+    signs = "".join(
+        "".join(SIGNS[case.verdict] for case in check.cases) or ("-" if check.unlisted is not None else "E")
+        for check in checks
+    )
+    return [signs[i : i + width] for i in range(0, len(signs), width)]
+
+
+def failure_lines(case: CaseResult, width: int, turns: TurnIndex | None = None) -> list[str]:
+    """The evaluators of a case that failed, with what they saw: the call's text, turn, time and row."""
+    lines: list[str] = []
+    for result in case.evaluators:
+        if result.verdict != "fail":
+            continue
+        lines.append(result_line(result, width))
+        failed = [assertion for assertion in result.assertions if not assertion.passed]
+        for assertion in failed[:8]:
+            lines.append(f"           - {visible(assertion.text, width - 13)}")
+            lines += [f"             {seen(evidence, turns, width - 13)}" for evidence in assertion.evidence[:3]]
+            if len(assertion.evidence) > 3:
+                lines.append(f"             … and {len(assertion.evidence) - 3} more")
+        if len(failed) > 8 or result.assertions_truncated:
+            lines.append(f"           … and {len(failed) - 8 if len(failed) > 8 else 'some'} more")
+        lines += [f"           ? {visible(text, width - 13)}" for text in result.warnings]
+    if not lines:
+        lines.append(f"    its evaluators pass, but the score {case.score or 0.0:.2f} is below {case.threshold:g}")
+    return lines
+
+
+def seen(evidence: Evidence, turns: TurnIndex | None, width: int) -> str:
+    """One event: what it was, in which turn, when, and where in the log."""
+    turn = turns.turn(evidence) if turns is not None else None
+    parts = [] if turn is None else [f"turn {turn}"]
+    if evidence.time_ms is not None:
+        parts.append(f"{datetime.fromtimestamp(evidence.time_ms / 1000, UTC):%H:%M:%SZ}")
+    where = f"  ({', '.join([*parts, place(evidence).removeprefix('@')])})"
+    what = evidence.tool or evidence.event
+    return visible(f"{what}: {evidence.text}" if evidence.text else what, max(20, width - len(where))) + where
 
 
 def _how(check: SourceCheck) -> str:
@@ -100,8 +189,13 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
         return ElementTree.SubElement(suite, "testcase", classname=clean(case), name=told)
 
     root = ElementTree.Element("testsuites", name="agentv-stream check")
+    totals: Counter[str] = Counter()
     for check in checks:
         suite = ElementTree.SubElement(root, "testsuite", name=clean(check.source))
+        seconds = f"{(check.duration_ms or 0) / 1000:.3f}"
+        suite.set("time", seconds)
+        if check.started_at is not None:
+            suite.set("timestamp", clean(check.started_at))
         numbers = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
         if check.error is not None:
             test = ElementTree.SubElement(suite, "testcase", classname=clean(check.source), name="read")
@@ -128,6 +222,7 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
                     ElementTree.SubElement(test, "skipped", message=clean(result.reason or ""))
             numbers["tests"] += 1
             test = test_of(suite, check, case.case, "case")
+            test.set("time", seconds)
             if case.verdict == "fail":
                 numbers["failures"] += 1
                 text = f"score {case.score:.3f}, threshold {case.threshold:g}"
@@ -137,6 +232,10 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
                 ElementTree.SubElement(test, "skipped", message="every evaluator was skipped")
         for name, number in numbers.items():
             suite.set(name, str(number))
+        totals.update(numbers)
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(totals[name]))
+    root.set("time", f"{sum(check.duration_ms or 0 for check in checks) / 1000:.3f}")
     ElementTree.indent(root)
     data: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return data + b"\n"

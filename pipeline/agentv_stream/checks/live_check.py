@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias, get_args
 from agentv_stages.figures.result import Result
 from agentv_stages.model.provider import Provider
 from agentv_stages.model.visible import visible
-from agentv_stages.trajectory import Case, Decision
-from agentv_stream.checks.check import Checker, cases_for, target_warnings, verdicts_json
-from agentv_stream.checks.check_text import case_lines, decided
-from agentv_stream.checks.spec import SpecCase, load_spec
+from agentv_stages.trajectory import Case, CaseResult, Decision
+from agentv_stream.checks.check import Checker, SourceCheck, cases_for, target_warnings, verdicts_json
+from agentv_stream.checks.check_text import case_lines, decided, failure_lines, summary_line
+from agentv_stream.checks.spec import SpecCase, check_judges, load_spec
 from agentv_stream.errors import UsageError
 
 FailFast: TypeAlias = Literal["report", "close"]
@@ -29,6 +29,7 @@ class LiveCheck:
         self.fail_fast = fail_fast
         self.stop: Callable[[], None] | None = None
         self.stopped: str | None = None
+        self.verbose = False
         self.quiet = False  # violations are reported all the same
         self.before_telling: Callable[[], None] = lambda: None  # clears a live line before a message
         self._cases = list(cases)
@@ -53,10 +54,23 @@ class LiveCheck:
             for warning in target_warnings(self._cases, provider):
                 self._say(f"warning: {warning}")
         if not quiet:
-            for case in results:
-                for line in case_lines(case):
-                    self._say(line.rstrip())
+            self._tell(results)
         return self.checker.failed
+
+    def summary(self) -> str:
+        """How many cases passed, failed and were skipped."""
+        return summary_line([SourceCheck("", cases=self.checker.finish())]).rstrip()
+
+    def _tell(self, results: Sequence[CaseResult]) -> None:
+        """Says what became of each case, what failed in full."""
+        for case in results:
+            if self.verbose:
+                lines = case_lines(case)
+            else:
+                lines = case_lines(case, details=False)[:1]
+                lines += failure_lines(case, 120, self.checker.turns) if case.verdict == "fail" else []
+            for line in lines:
+                self._say(line.rstrip())
 
 
 def open_checks(
@@ -82,6 +96,7 @@ def open_checks(
             raise UsageError("--threshold needs --check SPEC")
         return None
     loaded = [load_spec(path, threshold) for path in specs]
+    check_judges(loaded)
     for spec in loaded:
         for warning in spec.warnings:
             say(f"warning: {warning}")

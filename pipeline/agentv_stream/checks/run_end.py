@@ -19,6 +19,10 @@ class _Ran(Struct):
     stream: str | None = None
 
 
+class _Verdict(Struct):
+    case: str = ""
+
+
 class RunEnd(Struct):
     """The members of a result of `run` that are used here."""
 
@@ -28,6 +32,7 @@ class RunEnd(Struct):
     outputs: Outputs = field(default_factory=Outputs)
     evidence: Evidence = field(default_factory=Evidence)
     test_id: str | None = None
+    verdicts: list[_Verdict] = []
 
     @property
     def by_fail_fast(self) -> bool:

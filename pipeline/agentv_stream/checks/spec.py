@@ -17,9 +17,10 @@ from agentv_stages.trajectory import Case, Context, Evaluator
 from agentv_stages.trajectory.config import spelled
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_doubts import NO_WEIGHT, doubts, weightless
-from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
+from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, mistakes_of, value_at
 from agentv_stream.checks.spec_globs import IS_GLOB, files_of
 from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP, snake
+from agentv_stream.checks.spec_tools import is_known, own_tools
 from agentv_stream.checks.variables import fill_variables, unfilled
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_jsonl, read_yaml
 from agentv_stream.discovery.header import dialect_of
@@ -54,11 +55,21 @@ class SpecCase:
 
 @dataclass
 class Spec:
-    """A spec file. `warnings` are for people, each with file and line."""
+    """A spec file. `warnings` are for people, each with file and line.
+
+    `whole`: it has only assertions, so that its one case applies to every source. `strange_tools` are names of tools
+    in its rules that no known agent has.
+    """
 
     path: Path
     cases: list[SpecCase] = field(default_factory=list[SpecCase])
     warnings: list[str] = field(default_factory=list[str])
+    whole: bool = False
+    strange_tools: list[str] = field(default_factory=list[str])
+
+    def judges(self) -> bool:
+        """Whether anything is judged here: not if all evaluators need a model or a script."""
+        return any(isinstance(member, Evaluator) for case in self.cases for member in case.build().members)
 
     def select(self, case: str | None) -> list[SpecCase]:
         """All cases, or the named one. Raises: SpecError for a name that no case has."""
@@ -109,6 +120,13 @@ def _own_schema(path: Path) -> str | None:
     return found.group(1).decode("ascii") if found is not None else None
 
 
+def check_judges(specs: Sequence[Spec]) -> None:
+    """Raises: UsageError if the specs judge nothing, so that every run would pass."""
+    if specs and not any(spec.judges() for spec in specs):
+        names = ", ".join(str(spec.path) for spec in specs)
+        raise UsageError(f"{names}: judges nothing here; all its evaluators are skipped, or it has none")
+
+
 class _Loader:
     def __init__(self, path: Path, threshold: float | None) -> None:
         self.spec = Spec(path)
@@ -141,6 +159,7 @@ class _Loader:
                 raise document.error((), "the spec has neither tests (or evalcases) nor assertions")
             # A spec with only assertions is one case that applies to every source.
             entry = (document, (), {"id": path.name.split(".")[0]})
+            self.spec.whole = True
             with self.errors.noting():
                 self._case(entry, top, execution, suite)
             return self._checked()
@@ -158,6 +177,8 @@ class _Loader:
         for document in {id(document): document for document in every}.values():
             for where, text in unfilled(document):
                 self._warn(document, where, text)
+        own = own_tools((item.config, case.context) for case in self.spec.cases for item in case.items)
+        self.spec.strange_tools = sorted(name for name in own if not is_known(name))
         seen: dict[str, str] = {}
         for case, (document, at) in zip(self.spec.cases, self.places, strict=True):
             place = f"{document.path}:{document.line(at)}"
@@ -167,10 +188,13 @@ class _Loader:
             seen.setdefault(case.id, place)
             weights: list[float] = []
             for item in case.items:
-                with self.errors.noting():
+                mistakes = mistakes_of(item, case.context)
+                for mistake in mistakes:
+                    self.errors.note(mistake)
+                if not mistakes:
                     member = make(item, case.context)
                     weights += [member.terms.weight] if isinstance(member, Evaluator) else []
-                    for doubt in doubts(item.config, case.context, case.left_out):
+                    for doubt in doubts(item.config, case.context, case.left_out, own):
                         self._warn(item.document, item.at, doubt)
             if weightless(weights):
                 self._warn(document, at, f"the case {case.id!r}: {NO_WEIGHT}")

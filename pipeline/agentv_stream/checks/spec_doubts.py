@@ -18,15 +18,16 @@ NO_WEIGHT = "all weights are 0, so the score is 0"
 STEP_DETAILS = ("args", "input", "args_match", "max_duration_ms")
 
 
-def doubts(config: Mapping[str, Any], context: Context, left_out: int) -> list[str]:
-    """What to warn about. `left_out` is the number of the case's expected tool calls that name no tool."""
+def doubts(config: Mapping[str, Any], context: Context, left_out: int, own: frozenset[str] = frozenset()) -> list[str]:
+    """What to warn about. `left_out` is the number of the case's expected tool calls that name no tool, `own` the tools
+    of the spec's own agent."""
     kind = config["type"]
     if kind == "composite":
         within = context_within(config, context)
-        found = [text for member in config["assertions"] for text in doubts(member, within, left_out)]
+        found = [text for member in config["assertions"] for text in doubts(member, within, left_out, own)]
         return found + [f"composite: {NO_WEIGHT}"] * _is_weightless(config)
     title = f"tool-trajectory {config.get('mode')}" if kind == "tool-trajectory" else kind
-    found = [*_of_every(config), *_of_its_own(config, context, left_out), *misnamed(config, context)]
+    found = [*_of_every(config), *_of_its_own(config, context, left_out), *misnamed(config, context, own)]
     return [f"{title}: {text}" for text in found]
 
 

@@ -5,7 +5,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from agentv_stages.trajectory.evaluator import Terms
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_names import TYPES, keys_of, snake, type_name
 from agentv_stream.checks.variables import fill_variables
-from agentv_stream.checks.yaml_lines import At, Document, Errors, read_yaml
+from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
 from agentv_stream.sources.files import is_file
 
 MAX_INCLUDES = 3
@@ -42,10 +42,67 @@ def make(item: Item, context: Context) -> Member:
     try:
         return build(item.config, context)
     except ConfigError as error:
-        wrong = error.wrong if error.wrong is not None else value_at(item.config, error.path)
-        shown = wrong if isinstance(wrong, str) and error.known else None
-        at = (*item.at, *error.path)
-        raise item.document.error(at, error.message, error.known, shown) from error
+        raise _located(item, error) from error
+
+
+def _located(item: Item, error: ConfigError) -> SpecError:
+    wrong = error.wrong if error.wrong is not None else value_at(item.config, error.path)
+    shown = wrong if isinstance(wrong, str) and error.known else None
+    return item.document.error((*item.at, *error.path), error.message, error.known, shown)
+
+
+MOST_MISTAKES = 20
+
+
+def mistakes_of(item: Item, context: Context) -> list[SpecError]:
+    """All errors of an evaluator, as far as each can be looked behind: a bad value is replaced by one that is allowed,
+    until the evaluator can be built or what is left cannot be replaced."""
+    found: list[SpecError] = []
+    if str(item.config["type"]) not in TYPES:
+        return found  # a type of the user's own
+    for _ in range(MOST_MISTAKES):
+        error = _mistake(item, context)
+        if error is None:
+            break
+        found.append(_located(item, error))
+        better = _mended(item, context, error)
+        if better is None:
+            break
+        item = better
+    return found
+
+
+def _mistake(item: Item, context: Context) -> ConfigError | None:
+    try:
+        build(item.config, context)
+    except ConfigError as error:
+        return error
+    return None
+
+
+def _mended(item: Item, context: Context, error: ConfigError) -> Item | None:
+    """The evaluator with another value in the place of the wrong one; None if no value helps."""
+    if not error.path:
+        return None
+    values: tuple[Any, ...] = (*error.known[:1], 1, "x", [], None, {"type": "is-json"})
+    for value in values:
+        other = replace(item, config=_replaced(item.config, error.path, value))
+        again = _mistake(other, context)
+        if again is None or (again.path and again.path[: len(error.path)] != error.path):
+            return other
+    return None
+
+
+def _replaced(value: Any, at: tuple[str | int, ...], new: Any) -> Any:
+    """A copy of a value with another one at that place."""
+    if not at:
+        return new
+    if is_list(value):
+        return [_replaced(item, at[1:], new) if i == at[0] else item for i, item in enumerate(value)]
+    if is_object(value):
+        changed = {key: _replaced(member, at[1:], new) if key == at[0] else member for key, member in value.items()}
+        return changed if at[0] in value else {**changed, str(at[0]): new}
+    return value
 
 
 def items_of(document: Document, at: At, value: Mapping[str, Any], errors: Errors) -> tuple[list[Item], list[At]]:

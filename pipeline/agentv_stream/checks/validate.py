@@ -29,6 +29,9 @@ def validate_file(path: Path) -> tuple[dict[str, Any], list[str]]:
     skipped = sum(isinstance(member, Skipped) for member in members)
     counts = {"kind": "spec", "cases": len(spec.cases), "evaluators": len(members), "skipped": skipped}
     unknown = [f"{path}: {text}" for member in members for text in _without_session(member)]
+    if spec.strange_tools:
+        told = ", ".join(spec.strange_tools[:10]) + (", …" if len(spec.strange_tools) > 10 else "")
+        unknown.append(f"{path}: no known agent has these tools, so rules about them match none of its calls: {told}")
     return counts, [*spec.warnings, *dict.fromkeys(unknown)]
 
 

@@ -31,7 +31,10 @@ def check(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for JUnit XML, or - for standard output.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Every source, case and evaluator, not only failures.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary line.")] = False,
     subagents: Subagents = True,
 ) -> None:
     """Check finished runs against a spec; exit 1 when a verdict fails."""
@@ -48,5 +51,6 @@ def check(
         junit_file=junit,
         quiet=quiet,
         subagents=subagents,
+        verbose=verbose,
     )
     raise typer.Exit(code)

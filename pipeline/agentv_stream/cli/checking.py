@@ -11,8 +11,8 @@ from agentv_stream.checks.check import (
     report_jsonl,
     worth_telling,
 )
-from agentv_stream.checks.check_text import junit, table
-from agentv_stream.checks.spec import Spec, load_spec
+from agentv_stream.checks.check_text import failures_first, junit, summary_line, table
+from agentv_stream.checks.spec import Spec, check_judges, load_spec
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.own_files import check_own_files
@@ -32,6 +32,7 @@ def check_sources(
     junit_file: Path | None,
     quiet: bool,
     subagents: bool,
+    verbose: bool = False,
 ) -> int:
     """Checks all sources against all specs; returns the exit code."""
     try:
@@ -40,6 +41,7 @@ def check_sources(
         check_own_files((("--jsonl", jsonl), ("--junit", junit_file)), (*specs, *sources))
         loaded = [load_spec(path, threshold) for path in specs]
         tell_warnings(loaded)
+        check_judges(loaded)
         folder = RememberingFolder()  # thousands of logs may be in one
         checks = [check_source(path, loaded, case, provider, subagents, folder) for path in expand(sources)]
         checks = worth_telling(checks, sources)
@@ -55,8 +57,10 @@ def check_sources(
                 publish_now(place, made(checks))
         if as_json:
             print_bytes(report_json(checks))
-        elif not quiet and not any(wants for _, wants in outputs):
-            print_bytes(table(checks, max(60, shutil.get_terminal_size((120, 24)).columns)).encode("utf-8", "replace"))
+        elif not any(wants for _, wants in outputs):
+            width = max(60, shutil.get_terminal_size((120, 24)).columns)
+            text = summary_line(checks) if quiet else table(checks, width) if verbose else failures_first(checks, width)
+            print_bytes(text.encode("utf-8", "replace"))
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code

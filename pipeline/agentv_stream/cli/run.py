@@ -84,7 +84,12 @@ def run(
         bool, typer.Option("--json", help="The result of each attempt, with its place, as a line on standard output.")
     ] = False,
     live: Live = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Every evaluator of --check, not only failures.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No live line, no closing lines; of --check only the summary.")
+    ] = False,
     sync: Sync = None,
 ) -> None:
     """Run an agent, watch over it, and store what it did."""
@@ -121,5 +126,6 @@ def run(
         dump_traces=dump_traces,
         include_trace=include_trace,
         as_json=json,
+        verbose=verbose,
     )
     raise typer.Exit(code)

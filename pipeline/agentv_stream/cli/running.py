@@ -22,7 +22,7 @@ from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkErr
 from agentv_stream.live.live_line import is_wanted
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.running.attempts import check_attempt, claim_attempt
-from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
+from agentv_stream.running.options import DEFAULT_FOLDER, DEFAULT_TASK, RunOptions
 from agentv_stream.running.run import RunReport, run_agent
 from agentv_stream.running.standard_input import StandardInput, take_input
 from agentv_stream.settings import Settings, from_process, stream_log
@@ -53,6 +53,7 @@ def run_command(
     dump_traces: bool,
     include_trace: bool,
     as_json: bool,
+    verbose: bool = False,
 ) -> int:
     """Runs the agent, as often as requested; returns the exit code."""
     given: StandardInput | None = None
@@ -70,7 +71,7 @@ def run_command(
             say(f"each attempt gets {given.size:,} bytes on standard input")
         run_options = RunOptions(
             command=words,
-            task=task if task is not None else case if case is not None else "task",
+            task=task if task is not None else case if case is not None else DEFAULT_TASK,
             approach=approach if approach is not None else Path(words[0]).name,
             folder=out if out is not None else DEFAULT_FOLDER,
             cwd=cwd if cwd is not None else target.cwd if target is not None else None,
@@ -90,13 +91,15 @@ def run_command(
         for _ in range(repeat):
             live = open_checks(checks, case, fail_fast, run_options.task + "_", say, threshold)
             if live is not None:
-                live.quiet = settings.quiet
+                live.quiet, live.verbose = settings.quiet, verbose
             if number is None:
                 number = claim_attempt(run_options.folder, run_options.task, run_options.approach)
             else:
                 check_attempt(run_options.folder, run_options.task, run_options.approach, number)
             report = anyio.run(run_agent, run_options, settings, number, live)
             codes.append(tell(report, settings.quiet))
+            if live is not None:
+                say(live.summary())
             if as_json:
                 print_bytes(result_line(report))
             if report.signalled is not None:

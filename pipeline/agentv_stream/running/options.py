@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agentv_stream.running.standard_input import StandardInput
 
+DEFAULT_TASK = "task"
 DEFAULT_FOLDER = Path(".agentv") / "runs"
 
 

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from agentv_stages.model.call_summary import target_of
 from agentv_stages.model.event import AnyEvent, ToolCall, ToolResult
 
 Standing: TypeAlias = Literal["satisfied", "violated", "open"]
@@ -19,6 +20,8 @@ MAX_ASSERTIONS = 200
 MAX_EVIDENCE = 10
 """Events that one assertion names, at most."""
 
+MOST_TEXT = 400
+
 EPSILON = 1e-9
 """Scores are sums of fractions; those that differ by less are equal."""
 
@@ -27,7 +30,8 @@ NO_TRACE = "No trace available for evaluation"
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True):
-    """An event that proves something: the place of its record, and what it was. `offset` and `length` are bytes."""
+    """An event that proves something: the place of its record, and what it was. `offset` and `length` are bytes; `text`
+    is what a call was about (its command, its file), at most 400 characters of it."""
 
     file: str
     row: int
@@ -38,6 +42,7 @@ class Evidence(Struct, frozen=True, omit_defaults=True):
     time_ms: int | None = None
     call_id: str | None = None
     tool: str | None = None
+    text: str | None = None
 
 
 class Assertion(Struct, frozen=True, omit_defaults=True):
@@ -117,15 +122,16 @@ def plain(number: float) -> str:
 def evidence_of(event: AnyEvent) -> Evidence:
     """The event as evidence."""
     source = event.source
-    call_id: str | None = None
-    tool: str | None = None
-    if isinstance(event, ToolCall):
-        call_id, tool = event.call_id, event.tool or event.name
-    elif isinstance(event, ToolResult):
-        call_id = event.call_id
-        if event.call is not None:
-            tool = event.call.tool or event.call.name
-    kind = str(event.__struct_config__.tag)
+    call = event if isinstance(event, ToolCall) else event.call if isinstance(event, ToolResult) else None
     return Evidence(
-        source.file, source.row, source.offset, source.length, source.stream, kind, source.time_ms, call_id, tool
+        source.file,
+        source.row,
+        source.offset,
+        source.length,
+        source.stream,
+        str(event.__struct_config__.tag),
+        source.time_ms,
+        event.call_id if isinstance(event, ToolCall | ToolResult) else None,
+        None if call is None else call.tool or call.name,
+        None if call is None else target_of(call)[:MOST_TEXT] or None,
     )
