@@ -3,6 +3,8 @@
 import asyncio
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +196,8 @@ async def test_slips_are_told_before_anything_is_read(folder: Path, given: dict[
 
 async def test_cursors_that_cannot_be_read_end_the_block(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "cursors.db").write_bytes(b"no database" * 1000)
+    with closing(sqlite3.connect(tmp_path / "state" / "cursors.db")) as newer:
+        newer.execute("PRAGMA user_version=99")
     with pytest.raises(CursorError):
         await followed(folder, state=tmp_path / "state")
 

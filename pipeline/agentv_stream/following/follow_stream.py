@@ -209,6 +209,8 @@ async def follow(
     plan.parts = Parts(tuple(records), tuple(stages))
     # In a thread: another process may hold the database for seconds.
     store = await anyio.to_thread.run_sync(CursorStore, Path(state), name) if state is not None else None
+    if store is not None and store.database.set_aside is not None:
+        say("the cursors are damaged and set aside; all is read again", path=str(store.database.set_aside))
     follower = Follower(plan, store, say)
     stop, wake, over = anyio.Event(), Wake(), anyio.Event()
     running, handover = Running(once=once, until_idle=until_idle), Handover[_Item]()
