@@ -1,5 +1,6 @@
 """Bulk work: the same outputs on every engine, in order; a bad file is a row; sub-agents go with their session."""
 
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -479,6 +480,24 @@ def test_a_copy_of_a_record_over_the_cap_goes_with_the_record(tmp_path: Path) ->
     log.write_bytes(claude_session(5, 3))
     import_sessions([log], transcripts=out, engine="serial")
     assert list(out.rglob("*.bin")) == []
+
+
+def test_a_session_that_was_read_leaves_nothing_to_the_garbage_collector(tmp_path: Path) -> None:
+    """It rests in workers: what only it could free would stay in memory until the task ends."""
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(claude_session(5, 3))
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        import_sessions([log], transcripts=tmp_path / "t", trajectories=tmp_path / "a", engine="serial")
+        gc.collect()
+        left = {type(one).__name__ for one in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left & {"SessionChain", "SessionReader", "SessionOutputs", "Observer", "FixedIdentity"}
 
 
 def test_a_session_without_a_message_has_no_transcript(tmp_path: Path) -> None:

@@ -192,6 +192,8 @@ class Runner:
         state, unbegun = msgspec.msgpack.decode(self._handed(), type=tuple[bytes, bytes])
         reader.chain = reader.new_chain()
         reader.chain.restore(state)
+        assert self.session.identity is not None
+        self.session.identity.observer = reader.observer
         self._awaits_outputs = self.session.outputs is not None
         if unbegun:
             self._take_over_outputs(unbegun)

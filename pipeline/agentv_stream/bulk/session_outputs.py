@@ -3,8 +3,6 @@
 In: batches that have passed all stages. Rows are as `consume` writes them; names end in the session's key.
 """
 
-from collections.abc import Callable
-
 from msgspec import Raw, Struct
 
 from agentv_stages.figures.result import Observer
@@ -17,7 +15,7 @@ from agentv_stages.sinks.transcript import Identity
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.blobs import Blobs
 from agentv_stream.bulk.gathered import Gathered
-from agentv_stream.outputs.session_name import name_of
+from agentv_stream.outputs.session_name import FixedIdentity, name_of
 
 
 class HandedOutputs(Struct):
@@ -30,12 +28,11 @@ class HandedOutputs(Struct):
 
 
 class SessionOutputs:
-    """`folder` is a folder or a URL; `run` identifies the writer. `identify` returns the session's identity, or with
-    False None while that is not certain."""
+    """`folder` is a folder or a URL; `run` identifies the writer."""
 
-    def __init__(self, folder: str, key: str, run: str, identify: Callable[[bool], Identity | None]) -> None:
+    def __init__(self, folder: str, key: str, run: str, fixed: FixedIdentity) -> None:
         self._folder, self._key, self._run = folder, key, run
-        self._identify = identify
+        self._fixed = fixed
         self.identity: Identity | None = None
         self._writer = Writer(make_outputs(Wanted()))
         self._files: dict[str, Gathered] = {}
@@ -51,7 +48,7 @@ class SessionOutputs:
         writer = self._writer
         writer.take(batch)
         if self.identity is None and writer.waiting:
-            self._begin(certain=False)
+            self._begin(self._fixed.known())
         self._apply(writer.operations())
 
     @property
@@ -59,10 +56,10 @@ class SessionOutputs:
         """Whether the session of the rows is fixed; from then on only `close` needs to know more about it."""
         return self.identity is not None
 
-    def _begin(self, certain: bool) -> None:
-        self.identity = self._identify(certain)
-        if self.identity is not None:
-            self._writer.begin(self.identity, self._blobs.name)
+    def _begin(self, identity: Identity | None) -> None:
+        self.identity = identity
+        if identity is not None:
+            self._writer.begin(identity, self._blobs.name)
 
     def _apply(self, operations: list[Operation]) -> None:
         for operation in operations:
@@ -84,7 +81,7 @@ class SessionOutputs:
     def stem(self) -> str:
         """The common beginning of the names of the session's outputs."""
         if self.identity is None:
-            self._begin(certain=True)
+            self._begin(self._fixed.certain())
         assert self.identity is not None
         return name_of(self.identity, key=self._key)
 
@@ -115,9 +112,7 @@ class SessionOutputs:
 
     def take_over(self, handed: HandedOutputs) -> None:
         """Continues what another process has begun."""
-        self.identity = handed.identity
-        if self.identity is not None:
-            self._writer.begin(self.identity, self._blobs.name)
+        self._begin(handed.identity)
         restore_stages(self._writer.outputs, handed.states)
         self._files = {name: Gathered(self._folder, self._run, local) for name, local in handed.files.items()}
         self._blobs.written = set(handed.blobs)

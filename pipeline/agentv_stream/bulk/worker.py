@@ -7,7 +7,7 @@ the record that the task is done comes last of all: a worker that dies before th
 import errno
 import gc
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from agentv_stages.figures.result import Observer, Result
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.payload import NULL, told_path
-from agentv_stages.sinks.transcript import Identity
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import ListedFolder
@@ -34,7 +33,7 @@ from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Wo
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SinkError
 from agentv_stream.outputs.durable import SYNC, together
 from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
-from agentv_stream.outputs.session_name import Log, identity_of, is_known, name_of
+from agentv_stream.outputs.session_name import FixedIdentity, Log
 from agentv_stream.sources.folder import may_be_companions, parts_of
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -140,7 +139,7 @@ class Session:
         self.unit = unit
         self.done = done
         self.key = key_of(unit.name)
-        self.identity: Identity | None = None  # fixed by its first use: all outputs have one name
+        self.identity: FixedIdentity | None = None
         self.outputs: SessionOutputs | None = None
         self.trajectory: TrajectoryFile | None = None
         self._damage: list[DamagedArchive] = []
@@ -166,24 +165,15 @@ class Session:
                 raise self._damage[0] from None
             raise
         provider, log = safe_part(reader.provider.name), Log(unit.place, unit.name, unit.mtime_ns // 1_000_000)
-
-        def identify(certain: bool) -> Identity | None:
-            if self.identity is None and (certain or is_known(reader.observer.facts)):
-                self.identity = identity_of(reader.observer, log, work.target)
-            return self.identity
-
+        # It knows the observer alone: a reference to the session would leave it to the garbage collector, which rests.
+        identity = self.identity = FixedIdentity(reader.observer, log, work.target)
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", provider)
-            self.outputs = SessionOutputs(folder, self.key, work.run, identify)
+            self.outputs = SessionOutputs(folder, self.key, work.run, identity)
         if work.trajectories is not None:
             folder = work.trajectories.replace("{provider}", provider)
-            self.trajectory = TrajectoryFile(folder, partial(self._stem, identify), work.run)
+            self.trajectory = TrajectoryFile(folder, partial(identity.name, self.key), work.run)
         return reader
-
-    def _stem(self, identify: Callable[[bool], Identity | None]) -> str:
-        identity = identify(True)
-        assert identity is not None
-        return name_of(identity, key=self.key)
 
     def read(self) -> None:
         """Reads the whole unit. Raises: AgentvStreamError."""

@@ -55,6 +55,33 @@ def identity_of(
     )
 
 
+class FixedIdentity:
+    """The identity of a session that is being read, fixed by its first use: all its outputs have one name.
+
+    `observer` may be replaced by another one that continues with its state.
+    """
+
+    def __init__(self, observer: Observer, log: Log, target: str | None = None) -> None:
+        self.observer = observer
+        self._log = log
+        self._target = target
+        self._identity: Identity | None = None
+
+    def known(self) -> Identity | None:
+        """None while the log has not said which session it is, and may still do so."""
+        return self.certain() if self._identity is not None or is_known(self.observer.facts) else None
+
+    def certain(self) -> Identity:
+        """What is known so far is all that will be known."""
+        if self._identity is None:
+            self._identity = identity_of(self.observer, self._log, self._target)
+        return self._identity
+
+    def name(self, key: str) -> str:
+        """The beginning of the names of the outputs, as `name_of`."""
+        return name_of(self.certain(), key=key)
+
+
 def name_of(identity: Identity, attempt: int | None = None, key: str | None = None) -> str:
     """The beginning of the names of a session's outputs. A `key` makes it unique: two logs of one session, or of one
     moment, never overwrite each other."""
