@@ -230,8 +230,8 @@ def test_the_targets_file_is_found_here_or_above(tmp_path: Path) -> None:
     [
         ("{name: a, use_target: a}", "targets.yaml:2: use_target goes in a circle: a, a"),
         (
-            "{name: a, provider: cli, command: 'x --file {PROMPT_FILE}'}",
-            "targets.yaml:2: command: only {PROMPT} is filled in, not {PROMPT_FILE}",
+            "{name: a, provider: cli, command: 'x --file {PROMPT_FIL}'}",
+            "targets.yaml:2: command: only {PROMPT} is filled in, not {PROMPT_FIL}",
         ),
         (
             "{name: a, provider: codex, args: [-c, '{PROMT}']}",

@@ -64,7 +64,7 @@ SETTINGS = frozenset(
     delay_min_ms delay_max_ms trace fixtures execution_traces transcripts source_target suite eval_path session_dir
     session_id session_state_dir discover verbose keep_temp_files workspace_template hooks profile sandbox
     approval_policy env environment tools thinking resource resource_name description id label config runtime
-    reasoning_effort model_reasoning_effort permission_mode settings allowed_tools disallowed_tools sandbox_mode
+    reasoning_effort model_reasoning_effort byok permission_mode settings allowed_tools disallowed_tools sandbox_mode
     bypass_permissions skills options protocol request_timeout_ms pool""".split()  # noqa: SIM905 - a list of words
 )
 """Settings of targets in any version of AgentV."""

@@ -143,14 +143,16 @@ class _Loader:
         document = fill_variables(read_yaml(path), os.environ)
         if not is_object(document.value):
             raise document.error((), "a spec is a mapping with tests (or evalcases)")
+        if "criteria" in document.value and not any(name in document.value for name in CASE_LISTS):
+            # One case in a file of its own, as a folder of cases has them.
+            named = {"id": path.parent.name if path.stem == "case" else path.stem, **document.value}
+            document.value = named
+            self._cases([(document, ())], {}, [])
+            return self._checked()
         self.top = document
         top = known_keys(document, (), document.value, TOP, "field of a spec", self.errors)
         suite = self._items(document, (), top)
-        default: Any = top.get("default_test")
-        if default is not None:
-            if not is_object(default):
-                raise document.error(("default_test",), "default_test is a mapping with assertions")
-            suite += self._items(document, ("default_test",), default)
+        suite += self._default_test(document, top.get("default_test"))
         execution = self._execution(document, (), top)
         found = [name for name in CASE_LISTS if name in top]
         if not found:
@@ -166,6 +168,23 @@ class _Loader:
         entries = self._entries(document, (found[0],), top[found[0]])
         self._cases(entries, top, suite, execution)
         return self._checked()
+
+    def _default_test(self, document: Document, default: Any) -> list[Item]:
+        """What applies to all cases: a mapping, or the name of a file that holds it."""
+        if default is None:
+            return []
+        if isinstance(default, str):
+            path = (document.path.parent / default.removeprefix(FILE)).resolve()
+            if not is_file(path):
+                self._warn(document, ("default_test",), f"the file {path} does not exist: default_test is left out")
+                return []
+            other = fill_variables(read_yaml(path), os.environ)
+            if is_object(other.value):
+                return self._items(other, (), other.value)
+            raise other.error((), "default_test is a mapping with assertions")
+        if not is_object(default):
+            raise document.error(("default_test",), "default_test is a mapping with assertions")
+        return self._items(document, ("default_test",), default)
 
     def _lines(self, path: Path) -> list[tuple[Document, At]]:
         """The cases of a JSONL file."""

@@ -162,6 +162,11 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
     if not isinstance(written, str):
         raise document.error((*at, "type"), "an evaluator needs a type")
     kind = type_name(written)
+    negated = kind not in TYPES and kind.startswith(NOT) and kind.removeprefix(NOT) in TYPES
+    if negated:
+        kind = kind.removeprefix(NOT)
+    if kind == "assert-set":
+        kind, entry = "composite", _assert_set(entry)
     if kind not in TYPES and _script_of(written, document.path) is None:
         raise document.error((*at, "type"), f"no version knows an evaluator {written!r}", TYPES, written)
     known = keys_of(kind)
@@ -173,6 +178,8 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
             errors.note(document.error((*at, key), f"{kind} has no field {key!r}", known, key))
         config[name] = value
     config["type"] = kind
+    if negated:
+        config["negate"] = config.get("negate") is not True
     if not isinstance(config.get("name"), str | None):
         config["name"] = document.name((*at, "name"), config["name"]) or config["name"]
     if "name" not in config and isinstance(config.get("metric"), str):
@@ -187,6 +194,14 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
         config["assertions"] = [member.config for member in members]
     errors.check()
     return config
+
+
+NOT = "not-"
+
+
+def _assert_set(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """promptfoo's `assert-set` as a composite: all its members must pass, or with a `threshold` their mean reach it."""
+    return entry if entry.get("threshold") is not None else {**entry, "aggregator": "all_or_nothing"}
 
 
 def _step(document: Document, at: At, step: Any, errors: Errors) -> Any:

@@ -30,6 +30,7 @@ CASE = _names(
     run workspace metadata conversation_id suite dataset note depends_on on_dependency_failure mode turns
     aggregation on_turn_failure window_size target targets tags threshold provider providers prompts options
     weight name preprocessors compat streams files extensions environment guideline guidelines eval_id test_id
+    reference_answer
     """
 )
 

@@ -28,6 +28,9 @@ REMOVED_IN = "0.2.0"
 OLD_NAMES = ("log_format", "log_output_format")
 OLD_VALUES: Mapping[str, StreamLog] = {"json": "raw", "raw": "raw", "summary": "summary"}
 
+UNFILLED = ("{PROMPT_FILE}", "{OUTPUT_FILE}", "{FILES}", "{EVAL_ID}", "{ATTEMPT}")
+"""Placeholders of AgentV that are known, but not filled in here."""
+
 SHELL_SIGN = re.compile(r"\|\|?&?|&&?|;|\d*[<>]\S*|\$(?!\{\{)[A-Za-z_({].*|~(?:/.*)?|`.*", re.DOTALL)
 """Words that only mean something to a shell: operators, redirections, `$HOME`, `~/x`."""
 
@@ -153,8 +156,9 @@ def load_targets(
 
 
 def _name_of(document: Document, at: At, entry: Any) -> str | None:
-    """An entry's name, None if it has none."""
-    key = next((key for key in ("name", "id", "label") if key in entry), None) if is_object(entry) else None
+    """An entry's name, None if it has none. Since AgentV 5.2 `id` is the provider, and `label` the name."""
+    keys = ("name", "id", "label") if is_object(entry) and "provider" in entry else ("name", "label", "id")
+    key = next((key for key in keys if key in entry), None) if is_object(entry) else None
     return None if key is None else document.name((*at, key), entry[key])
 
 
@@ -183,6 +187,9 @@ class _Reader:
                 text = f"no version knows a setting of targets {key!r}"
                 self.errors.note(self.document.error((*at, key), text, SETTINGS, key))
             target[setting] = value
+        inner: Any = target.get("config")
+        if is_object(inner):  # since AgentV 5.3 some settings stand below it
+            target = {**{CAMEL.sub(lambda m: "_" + m.group(1).lower(), key): v for key, v in inner.items()}, **target}
         name = _name_of(self.document, at, target)
         if name is None:
             raise self.document.error(at, "a target needs a name")
@@ -192,13 +199,17 @@ class _Reader:
         if other is not None and "provider" not in target:
             self.uses[name] = (self.text(other), (*at, "use_target"))
             return
-        kind = target.get("provider")
+        kind = target.get("provider", target.get("id") if "name" not in target else None)
         if not isinstance(kind, str):
             raise self.document.error(at, f"the target {name!r} needs a provider")
         low = kind.lower().replace("_", "-")
         if low not in agent_kinds() and kind.lower() not in OTHER_KINDS and low not in OTHER_KINDS:
             known = (*agent_kinds(), *OTHER_KINDS)
-            raise self.document.error((*at, "provider"), f"no version knows a provider {kind!r}", known, kind)
+            if not isinstance(target.get("command"), str | list) or nearly(kind, known, SLIP) is not None:
+                raise self.document.error((*at, "provider"), f"no version knows a provider {kind!r}", known, kind)
+            low = "cli"  # a provider of the user's own, .agentv/providers/<kind>.*
+        if "byok" in target:
+            self.warn((*at, "byok"), f"{name}: byok has no effect here: configure it in the agent")
         self.found.targets[name] = self.make(at, name, low, target)
 
     def make(self, at: At, name: str, kind: str, target: dict[str, Any]) -> Target:
@@ -232,6 +243,9 @@ class _Reader:
         made.piped_shown = self.piped(at, target, agent.start, hidden)
         self.hiding = False
         made.unset = tuple(self.unset)
+        left = [name for name in UNFILLED if any(name in word for word in made.command)]
+        if left:
+            made.why_not = f"its command has {left[0]}, which is not filled in here"
         if not made.command and not self.errors.all:  # then its name is the error
             raise self.document.error(at, f"the target {name!r} needs a command")
         return made
@@ -249,7 +263,7 @@ class _Reader:
         for key in (*keys, "args", "arguments"):
             written: Any = target.get(key)
             for word in written if is_list(written) else [written]:
-                if found := [name for name in PLACEHOLDER.findall(str(word)) if name != PROMPT]:
+                if found := [name for name in PLACEHOLDER.findall(str(word)) if name not in (PROMPT, *UNFILLED)]:
                     raise self.document.error((*at, key), f"{key}: only {PROMPT} is filled in, not {found[0]}")
         program: Any = next((target[key] for key in keys if key in target), None)
         extra: Any = target.get("args", target.get("arguments", []))

@@ -81,7 +81,7 @@ def is_targets(path: Path) -> bool:
     """Whether a YAML file is a targets file: by its content, else by its name."""
     value = read_yaml(path).value
     if not is_object(value):
-        return path.name.startswith("targets.")
+        return path.name.startswith(("targets.", "providers."))
     if any(key in value for key in ("tests", "evalcases", "eval_cases", "assertions", "assert")):
         return False
     # `targets` of a spec are a list, too; in a file of that name it may be anything that shall be one.
