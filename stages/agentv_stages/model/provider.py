@@ -143,6 +143,7 @@ class Start:
 
     @property
     def program(self) -> str:
+        """The name of the agent's program."""
         return self.command[0]
 
 
