@@ -120,3 +120,10 @@ def test_a_folder_that_does_not_exist_yet_is_an_error_with_what_to_do(tmp_path: 
     code, err = once(tmp_path, "logs/today")
     assert code == 4
     assert "logs/today: no such file or folder; a folder that an agent will fill is made first (mkdir -p)" in err
+
+
+def test_a_spec_that_judges_nothing_is_an_error(tmp_path: Path) -> None:
+    grow(tmp_path / "a", ONE, 0, 9)
+    (tmp_path / "s.yaml").write_text("assertions: [{type: llm-grader}]\n", encoding="utf-8")
+    code, err = once(tmp_path, "a", "--check", "s.yaml")
+    assert code == 2 and "s.yaml: judges nothing here" in err

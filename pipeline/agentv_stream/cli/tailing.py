@@ -174,9 +174,10 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
         raise UsageError("--case needs --check SPEC")
     if options.checks:
         from agentv_stream.checks.check import cases_for
-        from agentv_stream.checks.spec import load_spec
+        from agentv_stream.checks.spec import check_judges, load_spec
 
         specs = [load_spec(path) for path in options.checks]
+        check_judges(specs)
         for warning in (warning for spec in specs for warning in spec.warnings):
             say(f"warning: {warning}")
         chosen = [one for _, one in cases_for("", specs, options.case)]
