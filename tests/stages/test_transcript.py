@@ -78,11 +78,11 @@ def test_outcomes_are_agentvs_statuses_and_ours_beside_them(outcome: Any, status
     [
         ("rm a", ("a",), ["a"]),
         ("ls", (), None),
-        (None, ("a",), None),
+        (None, ("a",), ["a"]),
         (None, ("a", "b"), ["a", "b"]),
     ],
 )
-def test_files_stand_beside_a_call_whose_input_has_no_key_for_them(
+def test_files_stand_beside_every_call_that_has_some(
     command: str | None, files: tuple[str, ...], told: list[str] | None
 ) -> None:
     paired = PairedCall(replace(call(0, "t"), command=command, files=files), result(1, "t"))
