@@ -21,7 +21,7 @@ from agentv_stream.checks.check import (
     report_jsonl,
     worth_telling,
 )
-from agentv_stream.checks.check_text import failures_first, junit, table
+from agentv_stream.checks.check_text import clean, failures_first, junit, table
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli.checking import check_sources
@@ -532,3 +532,7 @@ def test_what_run_itself_judged_or_a_spec_for_everything_is_judged_all_the_same(
     assert [case.case for case in check_source(ran(tmp_path / "r", "other"), loaded, "bad").cases] == ["bad"]
     whole = [spec(tmp_path, "assertions: [{type: max-turns, max: 9}]\n")]
     assert [case.verdict for case in check_source(ran(tmp_path / "r", "other"), whole).cases] == ["pass"]
+
+
+def test_texts_of_junit_do_not_act() -> None:
+    assert clean("a\x9b31m\u202eb\x7f\u2028c\x00\tü") == "a\\x9b31m\\u202eb\\x7f\\u2028c�\tü"

@@ -806,3 +806,12 @@ def test_tools_that_no_known_agent_has_are_told_once_by_validate(tmp_path: Path)
     assert warning.endswith(said)
     spec(tmp_path, HEAD + "      - {type: forbid, calls: [apply_patch, mcp__x__y, 'Fetch*']}\n")
     assert validate_file(tmp_path / "s.yaml")[1] == []
+
+
+@pytest.mark.parametrize("size", [None, 2 * 1024 * 1024])
+def test_a_spec_without_an_end_and_a_huge_one_are_refused_at_once(tmp_path: Path, size: int | None) -> None:
+    spec = Path("/dev/zero") if size is None else tmp_path / "spec.yaml"
+    if size is not None:
+        spec.write_text("# " + "x" * size)
+    with pytest.raises(SpecError, match="larger than 1 MiB"):
+        load_spec(spec)

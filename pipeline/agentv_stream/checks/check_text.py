@@ -11,6 +11,7 @@ from agentv_stages.trajectory import Assertion, CaseResult, Decision, Evidence, 
 from agentv_stream.checks.check import SourceCheck, summary_of
 from agentv_stream.checks.turn_index import TurnIndex
 
+_ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # controls, changes of direction
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MARKS = {"pass": "PASS", "fail": "FAIL", "skipped": "skip"}
 
@@ -242,5 +243,5 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
 
 
 def clean(text: str) -> str:
-    """Text without the characters that are not allowed in XML."""
-    return NO_XML.sub("�", text)
+    """Text without characters that XML does not allow; those that act on a terminal become visible."""
+    return NO_XML.sub("�", _ACTING.sub(lambda found: visible(found[0]), text))

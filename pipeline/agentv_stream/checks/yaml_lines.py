@@ -159,12 +159,18 @@ def read_yaml(path: Path) -> Document:
     return parse_yaml(path, read_text(path))
 
 
+MOST_BYTES = 1024 * 1024  # of a spec; PyYAML reads 25 KB a second
+
+
 def read_text(path: Path) -> str:
-    """Raises: SpecError."""
+    """Raises: SpecError, also for a file that is too large, or has no end."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(data) > MOST_BYTES:
+        raise SpecError(f"{path}: is larger than 1 MiB, which no spec is; cases may be files of their own")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise SpecError(f"{path}:1: is UTF-16 text; save it as UTF-8")
     try:

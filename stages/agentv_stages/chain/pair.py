@@ -13,7 +13,8 @@ they are joined at `flush`, where only one open call has that id.
 A call of a message that the log takes back (`Retract`) while it is open is closed as `cancelled`.
 A result that says how a call ended but not what it returned (`partial`, an outcome, no output) waits for the output,
 which is in another file; if that never comes, it is the result.
-Faults: `orphan-result` for a result whose call was never seen; it is passed on without a call.
+Faults: `orphan-result` for a result without an open call (never seen, or let go long before); it is passed on
+without a call.
 """
 
 from itertools import islice
@@ -225,7 +226,7 @@ class Pair:
     def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent], before: int | None = None) -> None:
         """Passes on a result without a call; the fault gives its position, as its record may be batches back. It stands
         `before` faults of later records than that offset: their order must not depend on the chunking."""
-        source, detail = result.source, f"no call has the id {result.call_id[:80]!r}"
+        source, detail = result.source, f"no open call has the id {result.call_id[:80]!r}"
         fault = Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, b"")
         at = len(batch.faults)
         while before is not None and at and batch.faults[at - 1].offset > before:

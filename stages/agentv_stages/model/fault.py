@@ -15,7 +15,7 @@ Reason: TypeAlias = Literal[
     "not-object",  # JSON, but not an object
     "too-deep",  # nested deeper than the cap
     "schema",  # fields have shapes that the dialect does not know; the rest of the record was used
-    "orphan-result",  # a tool result whose call was never seen
+    "orphan-result",  # a tool result without an open call: never seen, or let go long before
     "foreign-record",  # a record of another dialect or session in the same input
     "interleaved",  # a record of a session after another one began: several runs wrote into one input at a time
     "sink",  # an optional sink failed and was detached
