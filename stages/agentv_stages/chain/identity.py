@@ -95,6 +95,7 @@ class Identity:
         plain = False  # the current record stays as it is
         stream, name, is_first = self._stream, self._name, self._answers.is_first
         newest_ms, last_id, note = stream.known.newest_ms, stream.last_id, stream.known.noted.append
+        names, few = stream.known.names, stream.known.few
         at, end = -1, len(events)
         for i, event in enumerate(events):
             source = event.source
@@ -114,11 +115,27 @@ class Identity:
                     newest_ms, last_id, at, last = time_ms, base_id, i, source
                     note(source)
                     self._copied, plain = False, True
+                elif (
+                    time_ms is None
+                    and base_id
+                    and base_id != last_id
+                    and answer is not None
+                    and answer <= PIECES
+                    and source.stream == name
+                    and base_id not in names
+                    and len(names) < few
+                    and not stream.shared
+                ):
+                    # likewise of a stream whose records have no times
+                    last_id, at, last = base_id, i, source
+                    names.add(base_id)
+                    self._copied, plain = False, True
                 else:
                     stream.known.newest_ms, stream.last_id, self._at = newest_ms, last_id, at
                     plain = self._is_new(source, events, i, last)
                     stream, name, last = self._stream, self._name, source
                     newest_ms, last_id, note = stream.known.newest_ms, stream.last_id, stream.known.noted.append
+                    names, few = stream.known.names, stream.known.few
                     at = self._at
                 if plain:
                     kind = type(event)

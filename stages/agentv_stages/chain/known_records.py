@@ -46,6 +46,11 @@ class KnownRecords:
         self._timed: array[int] = array("Q")
         self._timeless: dict[int, array[int]] = {}
 
+    @property
+    def few(self) -> int:
+        """How many names there may be while they are all that is known of records without a time."""
+        return 0 if self._timeless else MOST_NAMES - 1
+
     def has(self, record_id: str, time_ms: int | None, contents: int = 0) -> bool:
         """Whether a record came before; remembers it. `contents`: a checksum of what it says, 0 where id and time
         identify it.
