@@ -335,9 +335,9 @@ def _rollout(folder: Path, thread: str, parent: str | None) -> None:
         f'"timestamp":"2026-03-01T10:00:00.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.120.0",'
         f'"source":{source}}}}}\n'
         '{"timestamp":"2026-03-01T10:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user",'
-        '"content":[{"type":"input_text","text":"hello"}]}}\n'
+        f'"content":[{{"type":"input_text","text":"hello {thread}"}}]}}}}\n'
         '{"timestamp":"2026-03-01T10:00:02.000Z","type":"response_item","payload":{"type":"message",'
-        '"role":"assistant","content":[{"type":"output_text","text":"hi"}]}}\n'
+        f'"role":"assistant","content":[{{"type":"output_text","text":"hi {thread}"}}]}}}}\n'
     )
     (folder / f"rollout-2026-03-01T10-00-00-{thread}.jsonl").write_text(lines)
 
