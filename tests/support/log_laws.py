@@ -39,6 +39,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.message import Message
 from agentv_stages.model.provider import DecodeContext
+from agentv_stages.session.detect import sure_dialect
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
 from agentv_stream import import_sessions, summarize
 from agentv_stream.errors import EmptyInput, NotALog
@@ -64,7 +65,7 @@ class Chain:
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        self.decode = Decode(log.dialect, DecodeContext("log"))
+        self.decode = Decode(log.dialect, DecodeContext("log"), sure_dialect)
         self.normalize, self.pair, self.consolidate = Normalize(log.provider.tools), Pair(), Consolidate()
         self.observer = Observer(log.provider, log.dialect)
         self.events: list[AnyEvent] = []

@@ -22,6 +22,7 @@ from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.event import AnyEvent, ToolCall
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.provider import DecodeContext, Dialect, Provider
+from agentv_stages.session.detect import sure_dialect
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import SessionReader
 from support.decoding import corpus, read
@@ -55,7 +56,7 @@ class Outcome(NamedTuple):
 def run(log: Log, pieces: Sequence[bytes]) -> Outcome:
     """Runs the whole chain over an input in pieces; the dialect is that of the undamaged log."""
     reader = LineReader("log")
-    decode = Decode(log.dialect, DecodeContext("log"))
+    decode = Decode(log.dialect, DecodeContext("log"), sure_dialect)
     normalize, pair = Normalize(log.provider.tools), Pair()
     observer = Observer(log.provider, log.dialect)
     events: list[AnyEvent] = []

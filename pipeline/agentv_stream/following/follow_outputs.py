@@ -20,7 +20,7 @@ from agentv_stages.model.stage import Stateful
 from agentv_stages.sinks.output import Append, Operation, Patch, Put, Writer
 from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs, suffixes
 from agentv_stages.sinks.summary_log import SummaryState
-from agentv_stages.sinks.transcript import Identity
+from agentv_stages.sinks.transcript import GAP_END, Identity
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
@@ -72,9 +72,19 @@ class Mark(Struct, frozen=True):
 
 def tail_of(path: Path, length: int) -> str:
     """A hash of the bytes before a length. Raises: OSError."""
+    return _hash_between(path, 0, length)
+
+
+def kept_tail_of(path: Path, length: int) -> str:
+    """As `tail_of`, without the totals in a transcript's first row, which each settling writes. Raises: OSError."""
+    return _hash_between(path, GAP_END if path.name.endswith(TRANSCRIPT) else 0, length)
+
+
+def _hash_between(path: Path, first: int, length: int) -> str:
+    begin = max(first, length - _TAIL_BYTES)
     with path.open("rb") as file:
-        file.seek(max(0, length - _TAIL_BYTES))
-        return _hash(file.read(min(length, _TAIL_BYTES)))
+        file.seek(begin)
+        return _hash(file.read(max(0, length - begin)))
 
 
 def _hash(data: bytes) -> str:
@@ -83,7 +93,7 @@ def _hash(data: bytes) -> str:
 
 def _mark_of(file: GrowingOutput) -> Mark:
     length = file.path.stat().st_size
-    return Mark(length, tail_of(file.path, length), file.length, tail_of(file.path, file.length))
+    return Mark(length, tail_of(file.path, length), file.length, kept_tail_of(file.path, file.length))
 
 
 class OutputState(Struct):

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from agentv_stream.following.follow_outputs import Mark, OutputState, tail_of
+from agentv_stream.following.follow_outputs import Mark, OutputState, kept_tail_of, tail_of
 from agentv_stream.following.register import Register
 from agentv_stream.outputs.naming import RESULT, TRANSCRIPT
 from agentv_stream.sources.files import is_there
@@ -111,9 +111,9 @@ class Repair:
                 return "whole"
             if path.name.endswith(RESULT):
                 return "cut"  # settling writes it
-            return "cut" if stat.st_size >= mark.kept and tail_of(path, mark.kept) == mark.kept_tail else "lost"
+            return "cut" if stat.st_size >= mark.kept and kept_tail_of(path, mark.kept) == mark.kept_tail else "lost"
         except OSError:
-            return "cut" if path.name.endswith(RESULT) else "lost"
+            return "cut" if path.name.endswith(RESULT) or not mark.kept else "lost"
 
 
 def _size(path: Path) -> int | None:

@@ -23,6 +23,8 @@ SCHEMA = "agentv.transcript.v1"
 GAP = 1024
 LONGEST_REASON = 400  # bytes of JSON; a longer one is left out, so that the rest fits into the gap
 _HEAD = b'{"schema_version":"agentv.transcript.v1",'
+GAP_END = len(_HEAD) + GAP
+"""The first row's totals end here, in bytes: what stands before may change until the session has ended."""
 _CAPTURE = b',"capture":{"content":"full","redaction_level":"none"},"source":'
 _STATUS = {"ok": b"ok", "error": b"error", "denied": b"error", "cancelled": b"error", "unpaired": b"unknown"}
 _encode = msgspec.json.Encoder().encode
