@@ -7,7 +7,7 @@ the record that the task is done comes last of all: a worker that dies before th
 import errno
 import gc
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 
@@ -143,6 +143,7 @@ class Session:
         self.outputs: SessionOutputs | None = None
         self.trajectory: TrajectoryFile | None = None
         self._damage: list[DamagedArchive] = []
+        self._pieces: Generator[bytes] | None = None  # of the main file
         self._giant: Fault | None = None  # the beginning of a record over the cap, until its end
 
     def open(self) -> SessionReader:
@@ -154,6 +155,7 @@ class Session:
             pieces = self._readable(unit.place)
         else:
             pieces = _stored(unit.place, unit.session, work.subagents)
+        self._pieces = pieces
         try:
             reader = SessionReader(
                 pieces, unit.place, work.provider, work.watch,
@@ -186,7 +188,7 @@ class Session:
             raise EmptyInput(f"{self.unit.name}: a header without a session")
         self.finish(reader)
 
-    def _readable(self, place: str) -> Iterator[bytes]:
+    def _readable(self, place: str) -> Generator[bytes]:
         """The pieces of a file, up to where a damaged one is truncated. Raises: SourceError."""
         try:
             yield from object_store.pieces(place)
@@ -296,6 +298,9 @@ class Session:
         self.done.result = Raw(_encode(result))
 
     def abandon(self) -> None:
+        """Closes the log and removes what was written. An error that is kept holds the reader, and with it the file."""
+        if self._pieces is not None:
+            self._pieces.close()
         if self.outputs is not None:
             self.outputs.abandon()
         if self.trajectory is not None:
@@ -304,7 +309,7 @@ class Session:
             self.worker.staging.abandon()
 
 
-def _stored(source: str, session: str, subagents: bool) -> Iterator[bytes]:
+def _stored(source: str, session: str, subagents: bool) -> Generator[bytes]:
     from agentv_stream.stores.rows import read_session
 
     for line in read_session(Path(source), session, subagents):
