@@ -61,7 +61,7 @@ ENTRIES: list[Config] = [
     {"type": "is-json"},
     *({"type": kind, "value": "done"} for kind in KINDS if kind != "is-json"),
 ]
-OPEN = frozenset(("no-progress",))
+OPEN = frozenset(("no-progress", "repeated-failures"))
 """Evaluators that a transcript does not give back yet: the order of the results of parallel calls, 3 recordings."""
 SPEC = [
     {**entry, "name": f"{entry['type']} {number}, {streams}", "streams": streams}
