@@ -53,7 +53,7 @@ ENTRIES: list[Config] = [
     {"type": "first-edit-turn", "max": 2},
     *({"type": "forbid", "calls": [form]} for form in FORMS),
     *({"type": "watched-commands", "used": [program]} for program in PROGRAMS),
-    *({"type": kind, "max": 1} for kind in ("max-repeats", "cycles", "repeated-failures")),
+    *({"type": kind, "max": 1} for kind in ("max-repeats", "cycles")),
     {
         "type": "composite",
         "assertions": [{"type": "max-turns", "max": 3}, {"type": "forbid", "calls": ["Bash(sleep *)"]}],
