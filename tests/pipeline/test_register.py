@@ -51,9 +51,10 @@ def test_a_blocked_session_goes_back_to_its_last_commit_with_its_files(tmp_path:
     assert set(register.entries) == {session.main}
     assert register.entries[session.main].signature is None
     assert session.number not in register.hot
-    assert register.troubles[session.number] == Trouble("no room", 1000.5, 0.5)
+    read = {session.main: Path(session.main).stat().st_size, str(part): 0}
+    assert register.troubles[session.number] == Trouble("no room", 1000.5, 0.5, read=read)
     register.trouble(session.number, OSError("no room"))
-    assert register.troubles[session.number] == Trouble("no room", 1001.0, 1.0)
+    assert register.troubles[session.number] == Trouble("no room", 1001.0, 1.0, read=read)
     assert place.said == ["blocked, nothing is committed"]
     place.close()
 

@@ -186,7 +186,8 @@ class Register:
             self.failed(path, error)
         elif before is None or before.text != text:
             self.say("blocked, nothing is committed", path=path, error=text)
-        self.troubles[number] = Trouble(text, self.clock() + wait, wait, at_rest)
+        read = before.read if before is not None else dict[str, int]()  # as long as it is not in memory again
+        self.troubles[number] = Trouble(text, self.clock() + wait, wait, at_rest, read=read)
         session = self.hot.pop(number, None)
         if session is None:
             return
