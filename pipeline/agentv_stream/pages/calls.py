@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentv_stages.model.call_summary import target_of
-from agentv_stages.model.event import ToolCall, ToolResult
+from agentv_stages.model.event import FAILED_OUTCOMES, ToolCall, ToolResult
 from agentv_stages.model.message import PairedCall
 from agentv_stages.model.payload import decode_json, text_of
 from agentv_stages.sinks.plain_content import plain_content
+from agentv_stream.discovery.show import SIGNS
 from agentv_stream.pages.text import diff, escaped, replaced, terminal
 
-SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}
 HEAD_BYTES = 4 * 1024
 TAIL_BYTES = 2 * 1024
 OPEN_LINES = 12  # a longer output is folded
@@ -40,7 +40,7 @@ def call_html(paired: PairedCall, name: str, full: bool) -> str:
     if result is not None and result.duration_ms is not None:
         about.append(f"{result.duration_ms / 1000:,.1f} s")
     body = _input(call, full) + _output(result, full)
-    failed = outcome in ("error", "denied", "cancelled")
+    failed = outcome in FAILED_OUTCOMES
     state = " open" if failed else ""
     return f'<details class="call {outcome}" id="{name}"{state}><summary>{" ".join(about)}</summary>{body}</details>'
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from agentv_stages.figures.result import Result
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.call_summary import target_of
-from agentv_stages.model.event import MAIN, Notification
+from agentv_stages.model.event import FAILED_OUTCOMES, MAIN, Notification
 from agentv_stages.model.message import Message
 from agentv_stages.model.payload import text_of
 from agentv_stages.model.times import iso
@@ -123,7 +123,7 @@ class Page:
         for n, paired in enumerate(message.calls):
             call, result, place = paired.call, paired.result, f"c{message.index}-{n}"
             outcome = outcome_of(paired)
-            failed = outcome in ("error", "denied", "cancelled")
+            failed = outcome in FAILED_OUTCOMES
             if failed and len(self._failures) < MOST_LISTED:
                 where = f"turn {message.turn}" if message.turn is not None else stream
                 about = _first_line(target_of(call))
@@ -234,7 +234,7 @@ def _facts(about: Result) -> Iterator[tuple[str, str]]:
     if about.duration_ms is not None:
         yield "Duration", f"{about.duration_ms / 1000:,.1f} s"
     outcomes = summary["by_outcome"]
-    failed = sum(outcomes.get(name, 0) for name in ("error", "denied", "cancelled"))
+    failed = sum(outcomes.get(name, 0) for name in FAILED_OUTCOMES)
     calls = f"{summary['turns']:,} turns, {summary['total_tool_calls']:,} calls"
     yield "Work", calls + (f', <span class="fail">{failed:,} failed</span>' if failed else "")
     taken = "?" if tokens["input"] is None else f"{tokens['input']:,}"

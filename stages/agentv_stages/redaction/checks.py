@@ -103,6 +103,8 @@ def is_header_value(data: bytes, match: "re.Match[bytes]") -> bool:
 
 
 _ARMOUR = re.compile(rb"[A-Za-z0-9+/]{40}")
+KEY_BEGIN = rb"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----"
+KEY_END = re.compile(rb"-----END[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
 LONGEST_KEY = 32 * 1024  # bytes of a private key with its escapes and line numbers; RSA of 16,384 bits has 12,500
 
 

@@ -8,15 +8,14 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from agentv_stages.redaction.checks import LONGEST_KEY
+from agentv_stages.redaction.checks import KEY_BEGIN, KEY_END, LONGEST_KEY
 from agentv_stages.redaction.redactor import Redactor
 
 LONGEST_HELD = 1024 * 1024  # bytes that wait for the end of their line
 _HELD_BACK = LONGEST_KEY + 8 * 1024  # bytes at the end of a part that wait: the longest secret, with what precedes it
 _CONTEXT = 128  # bytes before a secret that decide whether it is one
 _SHOWN = 4  # last characters of a secret that a list shows, of one that is much longer
-_BEGIN = re.compile(rb"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(rb"-----END[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
+_BEGIN = re.compile(KEY_BEGIN)
 
 
 class Place(NamedTuple):
@@ -67,7 +66,7 @@ class RedactStream:
     def _before_open_key(self, held: bytes, cut: int) -> int:
         """`cut`, or the line of a private key before it that has not ended yet."""
         for match in _BEGIN.finditer(held, max(0, cut - LONGEST_KEY), cut):
-            if _END.search(held, match.end(), cut) is None:
+            if KEY_END.search(held, match.end(), cut) is None:
                 return held.rfind(b"\n", 0, match.start()) + 1
         return cut
 

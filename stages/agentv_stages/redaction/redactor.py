@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from agentv_stages.redaction.checks import LONGEST_KEY, is_mixed, is_placeholder, stands_alone
+from agentv_stages.redaction.checks import KEY_END, LONGEST_KEY, is_mixed, is_placeholder, stands_alone
 from agentv_stages.redaction.rules import RULES, SEPARATORS, TOKENS, Rule, Token, by_ending
 
 MARKER = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -34,7 +34,6 @@ _ESCAPED = re.compile(rb"\\u00[2-7]")
 _ESCAPED_SLASHES = rb":\/"
 _CONTRACTED = re.compile(rb"\\+u00([2-7][0-9a-fA-F])|\\+/")
 _ARMOUR_PARTS = re.compile(rb"\\+u[0-9a-fA-F]{4}|\\+[nrt]|((?:[A-Za-z0-9+/=]|\\+/)+)")
-_END = re.compile(rb"-----END[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
 _ARMOUR_TEXT = re.compile(
     rb"(?:[A-Za-z0-9+/=:, .()|\r\n\t-]|\\+[nrt/]|\\+u000[aAdD9]|\\+u2192|\xe2\x86\x92|\"\s*,\s*\")*"
 )
@@ -163,7 +162,7 @@ def _private_key(data: bytes, begin: int) -> list[Finding]:
     """
     text = _ARMOUR_TEXT.match(data, begin, begin + LONGEST_KEY)
     limit = text.end() if text is not None else begin
-    end = _END.search(data, begin, begin + LONGEST_KEY)
+    end = KEY_END.search(data, begin, begin + LONGEST_KEY)
     last = end.start() if end is not None and end.start() <= limit + 1 else limit
     runs = _armoured(data, begin, last)
     if not runs:

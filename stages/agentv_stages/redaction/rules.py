@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from agentv_stages.redaction.checks import (
+    KEY_BEGIN,
     is_assigned,
     is_connection,
     is_header_value,
@@ -195,7 +196,7 @@ RULES: tuple[Rule, ...] = (
     Rule("terraform-token", rb"\.atlasv1\.[A-Za-z0-9_=-]{60,70}", "gitleaks hashicorp-tf-api-token", open_start=True),
     Rule(
         "private-key",
-        rb"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----",
+        KEY_BEGIN,
         "RFC 7468; OpenSSH; RFC 4880 (armour)",
         is_private_key,
     ),
