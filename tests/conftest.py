@@ -28,6 +28,12 @@ def cursors_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pyte
 
 
 @pytest.fixture(autouse=True)
+def cache_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Commands keep figures and headers in the user's cache: those of tests stay out of it, and of each other's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_NUMBERS)}"))
+
+
+@pytest.fixture(autouse=True)
 def cursors_are_closed() -> Iterator[None]:
     """A database that is left open is told of in whatever test runs when it is collected."""
     yield

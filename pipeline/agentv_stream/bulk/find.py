@@ -94,6 +94,11 @@ def find_units(
         raise failed[0][1]
     if trouble is not None:
         trouble += [(told(place)[0], error) for place, error in failed]
+    return units_of(found)
+
+
+def units_of(found: dict[str, Unit]) -> list[Unit]:
+    """What was found, by name: without further names, copies and sub-agents' files, sorted, positions set."""
     kept = without_copies(_once(_without_links(found)))
     ordered = sorted(_without_companions(kept), key=lambda unit: unit.name)
     return [_at(unit, i) for i, unit in enumerate(ordered)]
@@ -117,7 +122,7 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: 
         yield from _of_store(str(around[0]), failed, around[1])
     elif is_store_folder(path):
         databases = [str(one) for one in path.iterdir() if one.name.endswith(STORES)]
-        yield from _stores_in(str(path), databases, True, failed)
+        yield from stores_in(str(path), databases, True, failed)
     elif is_folder(path):
         yield from _of_folder(str(path), failed)
     elif is_there(path):
@@ -185,7 +190,7 @@ def _stored(path: str, session: "StoredSession") -> Unit:
     return Unit(path, 0, 0, (session.updated_ms or 0) * 1_000_000, session.id)
 
 
-def _stores_in(folder: str, databases: list[str], older: bool, failed: Trouble) -> Iterator[Unit]:
+def stores_in(folder: str, databases: list[str], older: bool, failed: Trouble) -> Iterator[Unit]:
     """The sessions of a folder's databases, and those that only the `older` form of a store contains.
 
     An agent's later version copies sessions into another database, or from files into one, and leaves them in place: of
@@ -235,7 +240,7 @@ def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
                         yield from _of_entry(entry, failed)
                     elif entry.name.endswith(STORES):
                         databases.append(entry.path)
-            yield from _stores_in(place, databases, older, failed)
+            yield from stores_in(place, databases, older, failed)
         except FileNotFoundError:
             if place == folder:
                 raise SourceError(f"cannot read {folder}: no such file or folder") from None

@@ -25,6 +25,7 @@ from agentv_stream.bulk.own_stages import names_of
 from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
 from agentv_stream.bulk.state import State
 from agentv_stream.bulk.unit import Unit, Work, told
+from agentv_stream.discovery.period import ALWAYS, Period
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.durable import SYNC
@@ -49,6 +50,7 @@ def import_sessions(
     records: Iterable[MakeStage] = (),
     stages: Iterable[MakeStage] = (),
     roots: Sequence[str] = (),
+    period: Period = ALWAYS,
     dry_run: bool = False,
     sync: bool = True,
     on_found: Callable[[int, int], None] | None = None,
@@ -66,8 +68,9 @@ def import_sessions(
     A source that cannot be read is a row of `failures`. `resume` leaves out what is done and unchanged, and keeps what
     earlier runs put into the outputs. `on_found` is called with the number of sessions and bytes to be read,
     `on_report` for each task done, both in this thread. `roots` are places to look up sessions that `sources` name by
-    their ids, as `PROVIDER=PATH`. With `dry_run` nothing is read or written; `waiting` of the outcome is what would be
-    read. `sync` waits until the outputs are on the disk. `records` and `stages` are your own: classes or functions of a
+    their ids, as `PROVIDER=PATH`. Logs that last changed outside of `period` are not read. With `dry_run`
+    nothing is read or written; `waiting` of the outcome is what would be read. `sync` waits until the outputs are on
+    the disk. `records` and `stages` are your own: classes or functions of a
     module, called for each session, that make a stage over the records of a log, or over its events and messages
     (docs/api.md).
 
@@ -111,7 +114,7 @@ def import_sessions(
         SYNC.set(sync)
         assert work.state is not None
         state = State(work.state)
-        units = [unit for unit in units if not is_output(unit, places)]
+        units = [unit for unit in units if not is_output(unit, places) and period.holds(unit.mtime_ns // 1_000_000)]
         outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
         _note_copies(units, outcome)
         if not units:  # a folder that is not mounted, a search without results: keep what earlier runs wrote
@@ -193,7 +196,7 @@ def _results(
 
 
 def summarize_groups(
-    sources: Sources,
+    sources: Sources | None,
     *,
     by: By = "all",
     engine: str | Executor = "process",
@@ -209,7 +212,8 @@ def summarize_groups(
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
 ) -> Outcome:
-    """The figures of many sessions, merged by group, in `summary` (`groups`, `total()`); nothing is written.
+    """The figures of many sessions, merged by group, in `summary` (`groups`, `total()`); nothing is written. `sources`
+    None are all sessions of all agents on this machine.
 
     `by`: a single group `all`, or one per provider, project (working folder), model (the last one) or day (UTC, of the
     first event); with `tool` the figures' `tools` distinguish them. `sequences` keeps each session's tools in order.
@@ -225,7 +229,7 @@ def summarize_groups(
     if by not in DIMENSIONS:
         raise UsageError(f"by={by!r}: expected one of {', '.join(DIMENSIONS)}")
     trouble: Trouble = []
-    units = find_units(listed(sources), provider, roots, trouble)
+    units = _units(sources, provider, roots, trouble)
     kept = None
     work = Work(
         results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices,
@@ -248,6 +252,15 @@ def summarize_groups(
         outcome.notes += [note for note in (kept.notice, kept.trouble) if note is not None]
     outcome.seconds = time.monotonic() - begun
     return outcome
+
+
+def _units(sources: Sources | None, provider: str | None, roots: Sequence[str], trouble: Trouble) -> list[Unit]:
+    if sources is not None:
+        return find_units(listed(sources), provider, roots, trouble)
+    from agentv_stream.bulk.all_agents import agents_units
+    from agentv_stream.discovery.places import find_roots
+
+    return agents_units(find_roots(provider=provider, configured=roots), trouble)
 
 
 def _note_copies(units: list[Unit], outcome: Outcome) -> None:

@@ -10,10 +10,14 @@ from agentv_stream.cli.options import (
     Prices,
     ProviderOfLogs,
     QuietBulk,
+    Since,
     Sources,
     Subagents,
     Sync,
     TargetName,
+    TimeZone,
+    Until,
+    Utc,
     WatchedPrograms,
     Workers,
 )
@@ -35,6 +39,10 @@ def import_(
     ] = None,
     parquet: Annotated[str | None, typer.Option(metavar="DIR|URL", help="Folder or URL of a Parquet data set.")] = None,
     provider: ProviderOfLogs = None,
+    since: Since = None,
+    until: Until = None,
+    utc: Utc = False,
+    timezone: TimeZone = None,
     target: TargetName = None,
     engine: EngineName = "process",
     workers: Workers = None,
@@ -53,7 +61,10 @@ def import_(
     quiet: QuietBulk = False,
     sync: Sync = None,
 ) -> None:
-    """Read many sessions on all cores, or on a cluster; write transcripts, results, a data set."""
+    """Read many sessions on all cores, or on a cluster; write transcripts, results, a data set.
+
+    --since and --until choose logs by when they last changed.
+    """
     from agentv_stream.cli.importing import Wanted, import_all
 
     wanted = Wanted(
@@ -72,4 +83,5 @@ def import_(
         text_chars=text_chars,
         sync=sync,
     )
-    raise typer.Exit(import_all(sources, wanted, dry_run=dry_run, json=json, quiet=quiet))
+    when = (since, until, timezone, utc)
+    raise typer.Exit(import_all(sources, wanted, when, dry_run=dry_run, json=json, quiet=quiet))

@@ -37,7 +37,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "watch": (
         "agentv-stream watch",
-        "agentv-stream watch --provider claude --since 8h",
+        "agentv-stream watch --provider claude --since today",
         "agentv-stream watch --json --once | jq 'select(.stalled)'",
     ),
     "import": (
@@ -46,6 +46,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "agentv-stream import ~/.codex/sessions --parquet dataset/",
     ),
     "stats": (
+        "agentv-stream stats",
         "agentv-stream stats ~/.claude/projects --by day",
         "agentv-stream stats runs/ --by model --json - | jq .total",
     ),

@@ -43,11 +43,11 @@ def show_figures(
             from agentv_stream.bulk.plots import check_plot
 
             check_plot(plot)
-        names = with_listed(sources)
+        names = with_listed(sources) if sources else []
         check_own_files((("--json", json), ("--plot", plot)), names)
         with interruptible(), Progress(quiet) as progress:
             outcome = summarize_groups(
-                names,
+                names if sources else None,
                 by=dimension,
                 roots=from_process({}).roots,
                 on_found=progress.found,
@@ -79,7 +79,8 @@ def show_figures(
             )
     tell_failures(outcome)
     if not outcome.done and not outcome.failures:
-        say(f"no session was found in {', '.join(sources)}")
+        where = f"in {', '.join(sources)}" if sources else "where agents keep them"
+        say(f"no session was found {where}")
     return exit_code(outcome)
 
 

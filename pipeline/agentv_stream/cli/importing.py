@@ -15,6 +15,7 @@ from agentv_stream.bulk.run import import_sessions
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
+from agentv_stream.cli.periods import When, chosen_period
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import print_bytes, say, to_stdout
 from agentv_stream.discovery.own_files import check_own_files
@@ -47,9 +48,12 @@ class Wanted:
     sync: bool | None = None
 
 
-def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: Path | None, quiet: bool) -> int:
-    """Imports; returns the exit code."""
+def import_all(
+    sources: Sequence[str], wanted: Wanted, when: When, *, dry_run: bool, json: Path | None, quiet: bool
+) -> int:
+    """Imports; returns the exit code. `when`: the arguments of `chosen_period`."""
     try:
+        period, _ = chosen_period(*when)
         settings = from_process({"sync": wanted.sync})
         names, roots = with_listed(sources), settings.roots
         check_own_files((("--jsonl", wanted.jsonl), ("--json", json)), names)
@@ -61,7 +65,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
             from agentv_stream.bulk.parquet import check_installed as check_parquet
 
             check_parquet()
-        options: dict[str, Any] = asdict(wanted) | {"sync": settings.sync}
+        options: dict[str, Any] = asdict(wanted) | {"sync": settings.sync, "period": period}
         if wanted.transcripts is wanted.trajectories is wanted.jsonl is wanted.parquet is None:
             options["transcripts"] = ".agentv/logs/{provider}"
         if dry_run:

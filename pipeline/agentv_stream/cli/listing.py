@@ -13,6 +13,7 @@ from agentv_stream.cli.telling import say
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
+from agentv_stream.discovery.period import Period
 from agentv_stream.discovery.places import Root
 from agentv_stream.sources.files import is_there
 from agentv_stream.units import age_text
@@ -27,7 +28,7 @@ MOST_NAMED = 3
 def list_sessions(
     provider: str | None,
     project: str | None,
-    since_ms: int | None,
+    period: Period,
     limit: int,
     as_json: bool,
     tree: bool,
@@ -40,8 +41,7 @@ def list_sessions(
     every = find_sessions(places, HeaderCache(cache_file()), unread=unread.append)
     wanted = only(provider)
     found = [s for s in every if wanted(s) and (project is None or in_project(s, project))]
-    if since_ms is not None:
-        found = [s for s in found if s.updated_ms >= since_ms]
+    found = [s for s in found if period.holds(s.updated_ms)]
     tops = as_tree(found) if tree else found
     shown = tops[:limit] if limit > 0 else tops
     if as_json:

@@ -80,6 +80,14 @@ Sources: TypeAlias = Annotated[
     ),
 ]
 
+AnySources: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SOURCES...",
+        help="Files, folders, globs, URLs, session ids; - for a list on standard input; else all agents' sessions.",
+    ),
+]
+
 ProviderOfLogs: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="Whose logs they are; detected by content if not given.")
 ]
@@ -147,4 +155,18 @@ OnlyProvider: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", hel
 Roots: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(metavar="[NAME=]PATH", help="Look here instead, as PATH or PROVIDER=PATH; repeatable."),
+]
+
+WHEN = "today, yesterday, 12h, 7d, 2w, 2026-11-01"
+
+Since: TypeAlias = Annotated[str | None, typer.Option(metavar="WHEN", help=f"From then on: {WHEN}.")]
+
+Until: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="WHEN", help="Before then; a day counts whole. The same words as --since.")
+]
+
+Utc: TypeAlias = Annotated[bool, typer.Option("--utc", help="Days and times in UTC, not in local time.")]
+
+TimeZone: TypeAlias = Annotated[
+    str | None, typer.Option("--timezone", metavar="ZONE", help="Days and times in this zone, such as Europe/Berlin.")
 ]

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import EngineName, Prices, ProviderOfLogs, QuietBulk, Sources, Subagents, Workers
+from agentv_stream.cli.options import AnySources, EngineName, Prices, ProviderOfLogs, QuietBulk, Subagents, Workers
 
 
 def stats(
-    sources: Sources,
+    sources: AnySources = None,
     by: Annotated[str, typer.Option(metavar="GROUP", help="all, provider, project, model, day or tool.")] = "provider",
     json: Annotated[
         Path | None,
@@ -31,7 +31,7 @@ def stats(
 
     raise typer.Exit(
         show_figures(
-            sources,
+            sources or (),
             by,
             json=json,
             plot=plot,

@@ -1,12 +1,11 @@
 """`agentv-stream watch`: a live view of all running sessions, in the terminal or as lines of JSON."""
 
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentv_stream.cli.options import OnlyProvider, Roots, duration
+from agentv_stream.cli.options import OnlyProvider, Roots, Since, TimeZone, Until, Utc
 from agentv_stream.cli.telling import say
 
 if TYPE_CHECKING:
@@ -19,21 +18,20 @@ def watch(
     ] = None,
     provider: OnlyProvider = None,
     root: Roots = None,
-    since: Annotated[
-        float,
-        typer.Option(
-            parser=duration,
-            metavar="AGE",
-            show_default=False,
-            help="Only sessions updated within this time; 1h if not given.",
-        ),
-    ] = 3600.0,
+    since: Since = "1h",
+    until: Until = None,
     json: Annotated[
         bool, typer.Option("--json", help="A line of JSON for a session whenever its row changes; needs no terminal.")
     ] = False,
     once: Annotated[bool, typer.Option("--once", help="With --json: a line for each session, and exit.")] = False,
+    utc: Utc = False,
+    timezone: TimeZone = None,
 ) -> None:
-    """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""
+    """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why.
+
+    --since and --until choose sessions by when they last changed.
+    """
+    from agentv_stream.cli.periods import chosen_period
     from agentv_stream.cli.roots import told_roots
     from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
@@ -48,7 +46,7 @@ def watch(
             raise UsageError("--once needs --json")
         if not json:
             extra("textual", "watch", "the live view")
-        oldest = time.time() - since
+        period, _ = chosen_period(since, until, timezone, utc)
         names = list(targets or ())
         logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
         files = list(dict.fromkeys(str(absolute(t)) for t in logs))
@@ -64,7 +62,7 @@ def watch(
 
     def wanted(path: str) -> bool:
         try:
-            return path in files or updated_at(path) >= oldest
+            return path in files or period.holds(round(updated_at(path) * 1000))
         except (OSError, AgentvStreamError):
             return False
 

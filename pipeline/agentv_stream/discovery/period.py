@@ -14,9 +14,9 @@ from agentv_stream.nearest import suggestion
 
 FORMS = "today, yesterday, 12h, 7d, 2w, 2026-11-01 or 2026-11-01T09:30"
 _DAYS = {"today": 0, "yesterday": 1}
-_BACK = re.compile(r"(\d{1,5})([mhdw])")
+_BACK = re.compile(r"(\d{1,7}(?:\.\d{1,3})?)([smhdw])")
 _DAY = re.compile(r"\d{4}-?\d{2}-?\d{2}")
-_HOURS = {"m": 1 / 60, "h": 1.0}
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000}
 _LOCAL_TIME = "/etc/localtime"
 
 
@@ -53,6 +53,9 @@ class Period:
         return after and (self.until_ms is None or time_ms < self.until_ms)
 
 
+ALWAYS = Period()
+
+
 def named_zone(name: str | None, utc: bool = False) -> Zone:
     """The zone for `--timezone NAME` and `--utc`. Raises: UsageError for an unknown name, and for both at once."""
     if name is None:
@@ -83,8 +86,8 @@ def _bound(option: str, text: str, zone: Zone, now_ms: int, days_later: int) -> 
     word = text.strip().lower()
     back = _BACK.fullmatch(word)
     try:
-        if back is not None and back[2] in _HOURS:
-            return now_ms - round(int(back[1]) * _HOURS[back[2]] * 3_600_000)
+        if back is not None and back[2] in _UNITS_MS:
+            return now_ms - round(float(back[1]) * _UNITS_MS[back[2]])
         if back is not None or word in _DAYS:
             days = _DAYS[word] if back is None else int(back[1]) * (7 if back[2] == "w" else 1)
             day = zone.at(now_ms).date() - timedelta(days=days - days_later)
