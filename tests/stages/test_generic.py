@@ -28,6 +28,7 @@ from agentv_stages.model.stage import Chain
 from agentv_stages.providers.generic import PROVIDER
 from agentv_stages.sinks.transcript import Identity, TranscriptRows
 from agentv_stages.trajectory.trace_events import render
+from agentv_stream.summary import summarize
 from support.decoding import (
     best,
     calls,
@@ -250,6 +251,17 @@ def test_totals_that_stand_in_the_last_row_only_are_found() -> None:
     plain = [{k: v for k, v in r.items() if not k.startswith("transcript_")} for r in ROWS]
     events = transcript_events(*plain[:2], {**plain[2], **TOTALS})
     assert [(u.scope, u.input) for u in usages(events)] == [("session", 900)]
+
+
+@pytest.mark.parametrize(("second", "count"), [("a2", 2), ("a1", 1)])
+def test_rows_with_equal_texts_and_times_are_copies_only_under_one_message_id(second: str, count: int) -> None:
+    usage = {"input": 900, "output": 40}
+    answers = [
+        row(i, "assistant", content="Done.", start_time="2026-03-02T09:30:00.000Z", token_usage=usage)
+        | {"metadata": {"agentv_stream": {"message_id": message_id}}}
+        for i, message_id in enumerate(("a1", second))
+    ]
+    assert summarize(b"\n".join(map(msgspec.json.encode, answers))).tool_use_summary["turns"] == count
 
 
 def test_rows_are_read_in_the_order_of_their_index() -> None:

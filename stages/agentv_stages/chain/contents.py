@@ -43,6 +43,11 @@ def contents_of(events: Events, at: int) -> int:
     return contents
 
 
+def id_summed(event: AnyEvent) -> int:
+    """A checksum of 32 bits of the id of an event's message; 0 for an event without one."""
+    return _of(getattr(event, "message_id", "") or getattr(event, "key", ""))
+
+
 def _of_text(event: AssistantText | Reasoning) -> int:
     return 0 if event.delta else crc32(event.text_json, _part(event))
 

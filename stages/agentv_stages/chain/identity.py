@@ -4,14 +4,15 @@ In: the events of a session in file order. Out: the same events without repetiti
 model call. Resumed sessions, compactions that write the history again, logs merged from two that overlap, and relays
 that send twice all repeat whole records. A record repeats an earlier one of its stream, however far back, if it has the
 same id and time and says the same: what else is in it (branch, version, folder) may differ. A record without an id, or
-without a time, must be as long, too. Without both, and of pieces of a text, nothing is known to be repeated.
+without a time, must also be as long. If it has no id, but the log gives its message one, that id must be equal. A
+record without both never counts as repeated, nor does a piece of a text.
 """
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from agentv_stages.chain.answers import Answer, Answers, Said
-from agentv_stages.chain.contents import REPEATED, SAID, contents_of, summed
+from agentv_stages.chain.contents import REPEATED, SAID, contents_of, id_summed, summed
 from agentv_stages.chain.known_records import MOST_NOTED, KnownRecords, KnownState
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
@@ -300,6 +301,8 @@ class Identity:
             return False
         if not base_id or time_ms is None:
             contents += source.length
+        if not base_id and source.answer is not None:
+            contents += id_summed(event)
         if self._stream.known.has(base_id, time_ms, contents):
             return contents not in self._own
         self._own.append(contents)

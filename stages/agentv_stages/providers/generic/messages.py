@@ -173,8 +173,8 @@ def _result(call: Call, known: CallFacts, call_id: str, source: Source, at: str,
 
 def at_time(source: Source, text: Time) -> Source:
     """The source with the given time of a call's end or beginning; without one it has no time."""
-    time_ms = parse_iso(text)
-    return Source(source.file, source.row, source.offset, source.length, time_ms, source.stream, source.base_id)
+    time_ms, own = parse_iso(text), source.base_id
+    return Source(source.file, source.row, source.offset, source.length, time_ms, source.stream, own, source.answer)
 
 
 def usage_event(source: Source, at: str, key: str, tokens: Tokens, model: str | None) -> TokenUsage:

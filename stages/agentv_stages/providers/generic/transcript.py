@@ -11,6 +11,7 @@ Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, rep
 """
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.chain.pruning import read_each
 from agentv_stages.model.batch import Batch, Record
@@ -34,6 +35,8 @@ from agentv_stages.providers.generic.wire import (
 )
 
 MOST_HELD = 1_000
+NATIVE = 1
+"""`Source.answer` of our own rows: their message ids are the log's, so rows with different ids are different."""
 _NO_SOURCE, _NO_TOKENS = RowSource(), MoreTokens()
 
 
@@ -221,6 +224,8 @@ class TranscriptDecoder:
         prefix = "" if state.groups <= 1 else f"{state.groups}:"
         message_id = prefix + (facts.message_id or made_id)
         source = at_time(self._source(record, facts.stream), message.start_time or message.startTime)
+        if facts.message_id:
+            source = replace(source, answer=NATIVE)
         state.unanswered += message_events(message, facts, model, message_id, prefix, source, at, batch)
         if message.role in ("user", "assistant"):
             state.last_role = message.role
