@@ -21,10 +21,10 @@ GROUP = "agentv_stream.providers"
 
 @cache
 def plugins() -> dict[str, Provider]:
-    """Providers that other distributions bring, by name; one that cannot be used is left out with a warning.
+    """Providers that other distributions bring, by name. A provider that cannot be used is left out with a warning.
 
-    It would else end the reading of every log that no provider of ours knows, and each listing of sessions. A detection
-    that fails, as on the records of another agent that it did not expect, does not fit, with a warning.
+    Otherwise it would end the reading of every log that none of our providers knows, and each listing of sessions. A
+    detection that fails, as on unexpected records of another agent, counts as no match, also with a warning.
     """
     from importlib.metadata import entry_points  # 20 ms that only a plug-in needs
 
@@ -40,7 +40,7 @@ def plugins() -> dict[str, Provider]:
             elif provider.name in NAMES or provider.name in found:  # by its name the other one would be taken
                 trouble = f"there is a provider {provider.name} already"
             else:
-                dialects = (replace(one, detect=partial(_detect, one)) for one in provider.dialects)
+                dialects = (replace(dialect, detect=partial(_detect, dialect)) for dialect in provider.dialects)
                 found[provider.name] = replace(provider, dialects=tuple(dialects))
                 continue
         warnings.warn(f"the plug-in provider {entry.name} ({entry.value}) is left out: {trouble}", stacklevel=2)

@@ -94,7 +94,7 @@ def early(at: Connection, batch: Batch) -> None:
 
 
 def _bare(update: wire.Update | wire.CallUpdate) -> bool:
-    """Whether an update does not say what was asked for: its call is yet to come."""
+    """Whether an update lacks the details of its call, which come later."""
     return not update.title and (update.rawInput is ABSENT or bytes(update.rawInput) in (b"null", b"{}"))
 
 
@@ -110,9 +110,9 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     # Most calls have a name, or their arguments are not needed to find it. (`in` takes twice as long as `find`.)
     by_arguments = habits.name_in_arguments is not None or habits.name_in_words is not None
     unnamed = not call.name and (by_arguments or (habits.unavailable != b"" and data.find(habits.unavailable) >= 0))
-    told = unnamed or data.find(b'agent_type"') >= 0 or data.find(b"\\u") >= 0
-    given = naming.arguments(call.input) if told else {}
-    name = naming.native_name(habits, known, call_id, call.name, call.first_title or call.title, call.kind, given)
+    names_agent = unnamed or data.find(b'agent_type"') >= 0 or data.find(b"\\u") >= 0
+    members = naming.arguments(call.input) if names_agent else {}
+    name = naming.native_name(habits, known, call_id, call.name, call.first_title or call.title, call.kind, members)
     bare = data == b"{}" or data == b"null"
     pieces = results.pieces_of(call.content) if bare or call.kind == "edit" else []
     files = results.files_of(pieces) or (call.paths if call.kind in naming.TOUCHES_FILES else ())
@@ -127,7 +127,7 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
             path = next(iter((*call.paths, *files)), None) if len(files) < 2 else None
             if known or path or diff:
                 arguments = naming.shown_arguments(name, call.title, call.kind, path, diff)
-    if given and ("agent_type" in given or "subagent_type" in given):
+    if members and ("agent_type" in members or "subagent_type" in members):
         remember(at.state.tasks, call_id, "", MOST_CLOSED)
     kind, part, model = naming.KINDS.get(call.kind or "", "other"), "-call", at.state.model
     batch.events.append(
@@ -149,7 +149,7 @@ def planned(at: Connection, tool: str, entries: Raw, source: Source, batch: Batc
 
 
 def cancel(at: Connection, source: Source, batch: Batch) -> None:
-    """A cancelled prompt cancels its open calls; the protocol tells clients to mark them so."""
+    """A cancelled prompt cancels its open calls; the protocol requires clients to mark them as cancelled."""
     for call_id, call in list(at.state.calls.items()):
         emit(at, call_id, call, batch)
         on = structs.replace(source, stream=call.source.stream)
@@ -226,7 +226,7 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
     if meta is not None and meta.terminal_output is not None and meta.terminal_output.data is not None:
         call.printed.append(meta.terminal_output.data)
     if update.locations:
-        call.paths = tuple([one.path for one in update.locations if one.path]) or call.paths
+        call.paths = tuple([location.path for location in update.locations if location.path]) or call.paths
 
 
 def _complete(call: Call, call_id: str, status: str) -> bool:
@@ -298,18 +298,18 @@ def _joined(content: Raw, pieces: list[Raw]) -> Raw:
 
 
 def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch: Batch) -> str | None:
-    """What the end of a call shows of sub-agents: who said the held text, which one it started, which one is over."""
+    """Takes from a call's end who wrote the held text, and which sub-agent started or ended. Returns the new stream."""
     state = at.state
     agent_id = state.tasks.get(call_id) or None
     if call_id in state.tasks and output is not None:
         child = habits_of(state.agent).child
         agent_id = child(output, call.output) if child is not None else agent_id
     text = text_of(output) if output is not None and (state.held or call_id in state.tasks) else ""
-    given = naming.arguments(call.input) if state.held or state.tasks else {}
-    reader = given.get("agent_id")
+    arguments = naming.arguments(call.input) if state.held or state.tasks else {}
+    reader = arguments.get("agent_id")
     if state.held and text:
-        said = "".join(text_of(one.text) for one in state.held if not one.thought).strip()
-        if said and said in text:
+        held = "".join(text_of(chunk.text) for chunk in state.held if not chunk.thought).strip()
+        if held and held in text:
             owner = state.tasks.get(call_id) or (reader if isinstance(reader, str) else None)
             if call_id in state.tasks or owner:
                 release(at, batch, f"subagent:{owner or call_id}")

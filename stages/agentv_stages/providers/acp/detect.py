@@ -32,9 +32,9 @@ def detect(head: Head) -> float:
             continue
         if isinstance(method, str) and method.startswith(("session/", "fs/read_text_file", "fs/write_text_file")):
             best = max(best, 0.9)
-        given: Any = params if method == "initialize" else result  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-        if isinstance(given, dict) and isinstance(given.get("protocolVersion"), int):  # pyright: ignore[reportUnknownMemberType] - decoded JSON
-            if given is result:  # in the Language Server and Model Context protocols it is a text, or missing
+        initialize: Any = params if method == "initialize" else result  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+        if isinstance(initialize, dict) and isinstance(initialize.get("protocolVersion"), int):  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+            if initialize is result:  # in the Language Server and Model Context protocols it is a text, or missing
                 return 1.0
             best = 0.9  # the answer says which agent it is
         if isinstance(result, dict) and ("agentCapabilities" in result or "stopReason" in result):

@@ -12,7 +12,7 @@ from agentv_stages.providers.acp.speech import Connection, release
 
 
 def end(at: Connection, result: wire.Result, raw: Raw, source: Source, again: bool, batch: Batch) -> None:
-    """The end of a prompt; one that is reported `again` adds no usage."""
+    """Ends a prompt; `again` means that its end was reported before, so that it adds no usage."""
     release(at, batch)
     calls.early(at, batch)
     reason = result.stopReason or ""

@@ -1,4 +1,4 @@
-"""Who speaks over ACP: the habits (`Provider.acp`) of the agent that a connection names, or of one that it does not."""
+"""The habits (`Provider.acp`) of the agent that a connection names, or those of all agents if it names none."""
 
 from functools import cache
 
@@ -23,8 +23,8 @@ def habits_of(agent: str) -> AcpHabits:
     found = known.get(agent)
     if found is not None:
         return found
-    in_id = next((one for one in known.values() if one.name_in_id is not None), AcpHabits())
-    in_words = next((one for one in known.values() if one.name_in_words is not None), AcpHabits())
+    in_id = next((habits for habits in known.values() if habits.name_in_id is not None), AcpHabits())
+    in_words = next((habits for habits in known.values() if habits.name_in_words is not None), AcpHabits())
     return AcpHabits(
         name_in_id=in_id.name_in_id,
         part_in_id=in_id.part_in_id,

@@ -56,28 +56,28 @@ def native_name(
     name: str | None,
     title: str,
     kind: str | None,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
 ) -> str:
-    """The best name available; `name` is what the message itself calls the tool."""
+    """The best name available; `name` is the tool's name in the message itself."""
     if name:
         return name
     if habits.name_in_id is not None and (found := habits.name_in_id(call_id)):
         return found
     spoken = titled(title)
     if habits.name_in_arguments is not None:
-        found = habits.name_in_arguments(given)
+        found = habits.name_in_arguments(arguments)
         if found or spoken is None:
             return found or kind or "other"
-    if habits.name_in_words is not None and given:
-        if kind == "execute" and title in _commands(given):  # `pwd` as the title of a call that runs it
+    if habits.name_in_words is not None and arguments:
+        if kind == "execute" and title in _commands(arguments):  # `pwd` as the title of a call that runs it
             return "bash"
-        found = habits.name_in_words(title, kind or "", given)
-        if found and (spoken is None or not spoken.prefix or any(key in given for key in ARGUMENT_OF[spoken.tool])):
+        found = habits.name_in_words(title, kind or "", arguments)
+        if found and (spoken is None or not spoken.prefix or any(key in arguments for key in ARGUMENT_OF[spoken.tool])):
             return found
     if spoken is not None:
         return title
     if NAME.match(title) and (known or "." not in title or kind not in KINDS):  # else it is a file's name
-        return (habits.mcp_title and habits.mcp_title(title, given)) or title
+        return (habits.mcp_title and habits.mcp_title(title, arguments)) or title
     return kind or title or "other"
 
 
@@ -88,9 +88,9 @@ def titled(title: str) -> ToolRow | None:
     return next((row for row in TITLES if title.startswith(row.native) and (row.prefix or title == row.native)), None)
 
 
-def _commands(given: Mapping[str, Any]) -> tuple[object, ...]:
+def _commands(arguments: Mapping[str, Any]) -> tuple[object, ...]:
     """The command in a call's arguments; of a list of words (`["bash", "-lc", "pwd"]`) the last one."""
-    command: object = given.get("command")
+    command: object = arguments.get("command")
     return tuple(command[-1:]) if isinstance(command, list) else (command,)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType] - decoded JSON
 
 

@@ -64,7 +64,7 @@ def _remember(state: AcpState, line: wire.Line, method: str) -> None:
 def answered(
     at: Connection, line: wire.Line, data: bytes, side: str, record: Record, source: Source, batch: Batch
 ) -> None:
-    """Handles an answer; `side` is who gave it, if the recorder says so."""
+    """Handles an answer; `side` is the side that gave it, if the recorder notes that."""
     if side not in FROM_CLIENT and at.state.replay == str(line.id):
         at.state.replay = None
     if bytes(line.result)[:1] != b"{":
@@ -87,7 +87,7 @@ def answered(
     elif result.stopReason is not None:
         # if a request or a new connection reused an id, it belongs to another prompt
         waited = at.state.requests.pop(str(line.id), None) is not None
-        again = at.state.told.again(str(line.id)) and not waited
+        again = at.state.answered.again(str(line.id)) and not waited
         if again and not at.state.answers:
             batch.ignore("response/again")
         else:
@@ -96,7 +96,7 @@ def answered(
         info = result.agentInfo or result.info or wire.AgentInfo()
         offers = tuple(a.id for a in result.authMethods or () if a.id)
         at.state.agent = agent_of(info.name, offers) or at.state.agent
-        at.state.told = Repeats()
+        at.state.answered = Repeats()
         if info.version:
             facts(at, source, batch, version=info.version)
         else:
@@ -107,7 +107,7 @@ def answered(
             if option.id == "model" and bytes(option.currentValue)[:1] == b'"':
                 model = model or text_of(option.currentValue)
         if other_session(record, result.sessionId, at.state.session_id, batch):
-            at.state.told = Repeats()  # another client, which counts its requests from the start
+            at.state.answered = Repeats()  # another client, which counts its requests from the start
         facts(at, source, batch, session_id=result.sessionId, model=model)
     else:
         batch.ignore("response")

@@ -1,4 +1,4 @@
-"""What an ACP tool call returned: its output, exit code and outcome, from `rawOutput` and `content`."""
+"""The output, exit code and outcome of an ACP tool call, from `rawOutput` and `content`."""
 
 import re
 
@@ -38,7 +38,7 @@ def files_of(pieces: list[wire.Piece]) -> tuple[str, ...]:
     diffs = [piece for piece in pieces if piece.type == "diff"]
     if not diffs:
         return ()
-    named = [path for diff in diffs for path in (diff.path, *(one.path for one in diff.changes or ()))]
+    named = [path for diff in diffs for path in (diff.path, *(change.path for change in diff.changes or ()))]
     return tuple(dict.fromkeys(path for path in named if path))
 
 
@@ -103,7 +103,7 @@ def _raw_output(raw: Raw) -> tuple[Raw | None, int | None, str | None]:
     if code is None and value.metadata is not None:
         code = value.metadata.exit
     if code is None:
-        code = next((one.exitCode for one in value.contents or () if one.exitCode is not None), None)
+        code = next((content.exitCode for content in value.contents or () if content.exitCode is not None), None)
     for text in (value.content, value.output, value.error, value.message):
         if text not in wire.NOTHING:
             return text, code, value.code if isinstance(value.code, str) else None

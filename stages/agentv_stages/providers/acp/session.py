@@ -87,7 +87,7 @@ class AcpDecoder:
                 return False
             if len(text) > 2 and meta is None and bytes(text)[:1] == b'"':  # text of the main agent
                 thought = type(update) is wire.Thought
-                speech.say(self, text, thought, update.messageId, source, batch)
+                speech.add_text(self, text, thought, update.messageId, source, batch)
             elif len(text) == 2 and meta is not None and meta.usage is not None:  # Qwen: the end of an answer
                 speech.marked(self, meta, source, batch)
             else:
@@ -115,11 +115,11 @@ class AcpDecoder:
     def _spent(self, data: bytes, record: Record, batch: Batch) -> None:
         """Emits the session's total so far, which some agents add to updates of any kind."""
         spent = habits_of(self.state.agent).spent
-        told = spent(data) if spent is not None else None
-        if told is not None and (told.input, told.output) != self.state.spent:
-            self.state.spent = (told.input, told.output)
+        metrics = spent(data) if spent is not None else None
+        if metrics is not None and (metrics.input, metrics.output) != self.state.spent:
+            self.state.spent = (metrics.input, metrics.output)
             source = Source(self.file, record.row, record.offset, len(record.data), None, self.stream)
-            batch.events.append(usage.of_session(self.state, told, source))
+            batch.events.append(usage.of_session(self.state, metrics, source))
 
     def _source(self, line: wire.Line | wire.Message | wire.HotMessage, record: Record) -> Source:
         time = line.timestamp or line.time or line.ts

@@ -19,7 +19,7 @@ from agentv_stages.providers.acp.state import MOST, AcpState, Answer, Held
 
 
 class Connection(Protocol):
-    """What the decoder of a connection offers to the functions of its modules."""
+    """The part of a connection's decoder that the functions of its modules use."""
 
     state: AcpState
     stream: str
@@ -32,7 +32,7 @@ def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, ba
     piece = block.text
     if meta is None and not (state.tasks or state.held or (state.calls and habits_of(state.agent).note is not None)):
         if len(piece) > 2 and bytes(piece)[:1] == b'"':  # nearly every chunk: text of the main agent
-            say(at, piece, thought, update.messageId, source, batch)
+            add_text(at, piece, thought, update.messageId, source, batch)
             return
     marker = meta is not None and meta.usage is not None
     text = text_json(piece)
@@ -46,12 +46,12 @@ def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, ba
         state.held.append(Held(source, Raw(bytes(text)), thought))
         if len(state.held) > MOST:
             release(at, batch)
-    elif state.calls and (note := habits_of(state.agent).note) is not None and (told := note(text_of(text))):
-        batch.events.append(Notification(source, "", "session.info", told[1], told[0]))
+    elif state.calls and (note := habits_of(state.agent).note) is not None and (notice := note(text_of(text))):
+        batch.events.append(Notification(source, "", "session.info", notice[1], notice[0]))
     else:
         stream = stream_of(at, meta)[0]
         release(at, batch, stream)
-        say(at, text, thought, update.messageId, on_stream(source, stream), batch)
+        add_text(at, text, thought, update.messageId, on_stream(source, stream), batch)
     if marker:
         assert meta is not None
         marked(at, meta, source, batch)
@@ -74,7 +74,7 @@ def marked(at: Connection, meta: wire.Meta, source: Source, batch: Batch) -> Non
     answer.marked, answer.mark = True, mark
 
 
-def say(at: Connection, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None:
+def add_text(at: Connection, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None:
     """Appends a piece of an answer's text or reasoning."""
     state = at.state
     answer = state.answers.get(source.stream)
@@ -117,7 +117,7 @@ def _block(update: wire.Update) -> wire.Text:
 
 
 def user_chunk(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
-    """A piece of a user's message, which the client's own messages contain, too."""
+    """Handles a piece of a user's message. The client's own messages contain the same text."""
     if at.state.prompting:
         batch.ignore("user_message_chunk/echo")
         return
@@ -167,8 +167,8 @@ def release(at: Connection, batch: Batch, stream: str | None = None) -> None:
     held = at.state.held
     if held:
         at.state.held = []
-        for one in held:
-            say(at, one.text, one.thought, None, on_stream(one.source, stream or at.stream), batch)
+        for chunk in held:
+            add_text(at, chunk.text, chunk.thought, None, on_stream(chunk.source, stream or at.stream), batch)
 
 
 def on_stream(source: Source, stream: str) -> Source:

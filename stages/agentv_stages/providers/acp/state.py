@@ -13,7 +13,7 @@ class Call(Struct):
     """An open call, merged from its messages: null and absent members change nothing, arrays replace, `pieces` (version
     2) are appended to `content`. `early` is a final status that came before the call itself; `begun` a checksum of the
     title and the arguments that it was announced with, 0 if it was not announced. `awaited`: it was announced before
-    its arguments; `written` shows them while the model writes them (Kimi). `asked`: permission was asked for it.
+    its arguments; `written` shows them while the model writes them (Kimi).
     """
 
     source: Source
@@ -37,7 +37,7 @@ class Call(Struct):
     early: str = ""
     begun: int = 0
     awaited: bool = False
-    asked: bool = False
+    permission_asked: bool = field(default=False, name="asked")
     written: Raw = NULL
     end: Source | None = None
 
@@ -63,14 +63,14 @@ class Held(Struct):
 
 
 class Terminal(Struct):
-    """A terminal that a command runs in: what it printed, how it ended."""
+    """A terminal in which a command runs: its output so far, and its exit code or signal."""
 
     printed: list[bytes] = []
     exit_code: int | None = None
     signal: str | None = None
 
 
-class Asked(Struct):
+class PermissionRequest(Struct):
     """A permission request without an answer yet: `refusals` are the options that refuse."""
 
     call_id: str
@@ -97,9 +97,9 @@ class AcpState(Struct):
     """Finished calls, each with the checksum (`begun`) of what it was announced with."""
     answers: dict[str, Answer] = {}
     requests: dict[str, str] = {}
-    told: Repeats = field(default_factory=Repeats)
+    answered: Repeats = field(default_factory=Repeats, name="told")
     """The answers to prompts seen so far."""
-    asked: dict[str, Asked] = {}
+    permissions: dict[str, PermissionRequest] = field(default_factory=dict, name="asked")
     aliases: dict[str, str] = {}
     """Other ids of calls: of permission requests, or of calls that were announced after their request."""
     unannounced: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""Terminals in ACP: what a command printed and how it ended, for the call that shows its terminal.
+"""Terminals in ACP: the output and exit code of a command, for the call that shows its terminal.
 
 Version 1 has terminals of the client (`terminal/output`, `terminal/wait_for_exit`); the adapters of Codex and Claude
 put `_meta.terminal_output` and `_meta.terminal_exit` beside the call itself; version 2 has `terminal_update` and
@@ -28,18 +28,18 @@ def named(state: AcpState, terminal_id: str) -> Terminal:
     return known
 
 
-def update(state: AcpState, said: wire.Update) -> None:
+def update(state: AcpState, update: wire.Update) -> None:
     """Handles `terminal_update` and `terminal_output_chunk` of version 2."""
-    if said.terminalId is None:
+    if update.terminalId is None:
         return
-    terminal = named(state, said.terminalId)
-    if said.data is not None:
-        terminal.printed.append(_bytes(said.data))
-    if bytes(said.output)[:1] == b"{":
-        text = wire.decode_terminal_text(said.output).data
+    terminal = named(state, update.terminalId)
+    if update.data is not None:
+        terminal.printed.append(_bytes(update.data))
+    if bytes(update.output)[:1] == b"{":
+        text = wire.decode_terminal_text(update.output).data
         terminal.printed = [] if text is None else [_bytes(text)]
-    if said.exitStatus is not None:
-        exited(terminal, said.exitStatus)
+    if update.exitStatus is not None:
+        exited(terminal, update.exitStatus)
 
 
 def answered(state: AcpState, terminal_id: str, result: wire.Result) -> None:
@@ -58,7 +58,7 @@ def exited(terminal: Terminal, status: wire.ExitStatus) -> None:
 def ended(
     state: AcpState, call: Call, output: Raw | None, code: int | None, outcome: Outcome | None
 ) -> tuple[Raw | None, int | None, Outcome | None]:
-    """Adds what a call's terminals say about its end."""
+    """Adds the exit code and output of a call's terminals to its end."""
     signal = call.signal
     code = call.exit_code if code is None else code
     printed: list[bytes] = [text.encode("utf-8", "replace") for text in call.printed]

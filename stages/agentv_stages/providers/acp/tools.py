@@ -1,6 +1,7 @@
 """The tools behind the Agent Client Protocol: the names of the agents that speak it, then the protocol's own kinds.
 
-The protocol itself has only titles and kinds; the decoder gives the native name if the agent sends it, else the kind.
+The protocol itself has only titles and kinds. The decoder uses the native name if the agent sends it, and otherwise
+the kind.
 """
 
 from collections.abc import Iterable

@@ -9,7 +9,7 @@ from agentv_stages.providers.acp.catalogue import LEVELS, QUIET_UPDATES
 from agentv_stages.providers.acp.habits import habits_of
 from agentv_stages.providers.acp.speech import Connection, on_stream
 
-SAID = frozenset(
+REPLAYED = frozenset(
     ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "tool_call", "tool_call_update", "plan",
      "plan_update", "agent_message", "agent_thought", "user_message", "tool_call_content_chunk", "compaction_update")
 )  # fmt: skip
@@ -38,7 +38,7 @@ def updated(at: Connection, params: wire.Params | None, record: Record, source: 
 
 def _update(at: Connection, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
     kind = update.sessionUpdate
-    if at.state.replay is not None and kind in SAID:
+    if at.state.replay is not None and kind in REPLAYED:
         batch.ignore(f"{kind}/replayed")
     elif kind == "agent_message_chunk":
         speech.chunk(at, update, False, source, batch)

@@ -28,7 +28,7 @@ def of_call(state: AcpState, meta: wire.Meta, answer_id: str, source: Source) ->
 def of_prompt(state: AcpState, result: wire.Result, source: Source) -> TokenUsage | None:
     """The total of a prompt, from its answer; sub-agents are included (Copilot) or not (Gemini).
 
-    OpenCode reports only its last step: that is the total if the prompt took one step, else it is not used.
+    OpenCode reports only its last step: that is the total if the prompt took one step; otherwise it is not used.
     """
     if state.usage_marks:
         return None
@@ -53,18 +53,21 @@ def of_prompt(state: AcpState, result: wire.Result, source: Source) -> TokenUsag
     if habits.last_step_only and state.called:
         return None
     read, write, output = used.cachedReadTokens or 0, used.cachedWriteTokens or 0, used.outputTokens or 0
-    total, given, thought = used.totalTokens, used.inputTokens, used.thoughtTokens or 0
-    apart = habits.cache_apart
+    total, prompt, thought = used.totalTokens, used.inputTokens, used.thoughtTokens or 0
+    extra = habits.cache_apart
     if not state.agent and total is not None:  # the total shows whether the cached tokens are counted beside the input
-        apart = read + write > 0 and total in (given + read + write + output, given + read + write + output + thought)
-    separate = bool(thought) and (apart or total == given + output + thought)
+        extra = read + write > 0 and total in (
+            prompt + read + write + output,
+            prompt + read + write + output + thought,
+        )
+    separate = bool(thought) and (extra or total == prompt + output + thought)
     return TokenUsage(
         source,
         "-usage",
         key,
         "segment",
         state.model,
-        given + (read + write if apart else 0),
+        prompt + (read + write if extra else 0),
         used.cachedReadTokens,
         used.cachedWriteTokens,
         None,
@@ -75,9 +78,9 @@ def of_prompt(state: AcpState, result: wire.Result, source: Source) -> TokenUsag
     )
 
 
-def of_session(state: AcpState, told: Spent, source: Source) -> TokenUsage:
+def of_session(state: AcpState, metrics: Spent, source: Source) -> TokenUsage:
     """The session's total so far, from an agent that adds it to its updates."""
     return TokenUsage(
-        *(source, "-metrics", "metrics", "session", state.model, told.input, told.cached, None, None),
-        *(told.output, told.reasoning, True, True, told.cost_usd),
+        *(source, "-metrics", "metrics", "session", state.model, metrics.input, metrics.cached, None, None),
+        *(metrics.output, metrics.reasoning, True, True, metrics.cost_usd),
     )

@@ -11,7 +11,7 @@ from agentv_stages.model.event import Notification, SessionEnd, Source, UserText
 from agentv_stages.model.payload import text_of, to_raw
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.acp import calls, ends, terminals, wire
-from agentv_stages.providers.acp.speech import Connection, release, say
+from agentv_stages.providers.acp.speech import Connection, add_text, release
 
 UPDATES = frozenset(
     ("agent_message", "agent_thought", "user_message", "state_update", "tool_call_content_chunk", "terminal_update",
@@ -33,7 +33,7 @@ def updated(at: Connection, update: wire.Update, record: Record, source: Source,
     elif kind == "subagent_update":
         _child(at, update, source, batch)
     elif kind == "user_message":
-        _asked(at, update, source, batch)
+        _user_message(at, update, source, batch)
     else:
         _whole(at, update, kind == "agent_thought", source, batch)
 
@@ -62,7 +62,7 @@ def _child(at: Connection, update: wire.Update, source: Source, batch: Batch) ->
         batch.ignore("subagent_update")
 
 
-def _asked(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
+def _user_message(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
     """The user's message as the agent received it; skipped if the client's messages were recorded."""
     if at.state.prompting or update.content in wire.NOTHING:
         batch.ignore("user_message/echo" if at.state.prompting else "user_message/empty")
@@ -80,6 +80,6 @@ def _whole(at: Connection, update: wire.Update, thought: bool, source: Source, b
         return
     text = text_of(update.content) if update.content not in wire.NOTHING else ""
     if text:
-        say(at, to_raw(text), thought, update.messageId, source, batch)
+        add_text(at, to_raw(text), thought, update.messageId, source, batch)
     else:
         batch.ignore(f"{update.sessionUpdate}/empty")

@@ -1,9 +1,10 @@
 """The members of ACP messages that are used. Source: Agent Client Protocol v1 (0.4.5 to 0.11), the v2 draft.
 
-The protocol has no native tool names. `naming.py` gives the best name that a message allows: `name` or a member of
-`_meta` (`toolName`, `claudeCode.toolName`, `tool_name`), else what the agent's habits make of ids, titles and arguments
-(`Provider.acp`), else the title where it is a name, else the kind (`read`, `edit`, `delete`, `move`, `search`,
-`execute`, `think`, `fetch`, `switch_mode`, `other`).
+The protocol has no native tool names. `naming.py` takes the first name that a message allows:
+1. `name`, or a member of `_meta` (`toolName`, `claudeCode.toolName`, `tool_name`);
+2. the name that the agent's habits derive from ids, titles and arguments (`Provider.acp`);
+3. the title, where it is a name;
+4. the kind (`read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch`, `switch_mode`, `other`).
 """
 
 from typing import TYPE_CHECKING, TypeAlias, Union
@@ -36,7 +37,7 @@ class Usage(Struct, gc=False):
 
 
 class CallUsage(Usage, gc=False):
-    """Of one model call, by Qwen. The last four are the names of older versions (0.10)."""
+    """Tokens of one model call, from Qwen. The last four are the names of older versions (0.10)."""
 
     promptTokens: int | None = None
     completionTokens: int | None = None
@@ -79,7 +80,7 @@ class TerminalText(Struct, gc=False):
 
 
 class Meta(Struct, gc=False):
-    """What agents add to the protocol: Copilot, Claude, Qwen, Vibe in updates, Gemini in the answer to a prompt."""
+    """Additions of agents to the protocol: Copilot, Claude, Qwen, Vibe in updates, Gemini in the answer to a prompt."""
 
     toolName: str | None = None
     tool_name: str | None = None
@@ -340,7 +341,7 @@ class OutputMetadata(Struct, gc=False):
 
 
 class Observation(Struct, gc=False):
-    """What OpenHands' tools return; an exit code of -1 means none."""
+    """The result of an OpenHands tool; an exit code of -1 means none."""
 
     content: Raw = ABSENT
     exit_code: int | None = None

@@ -132,7 +132,7 @@ def _companion(path: str, session_id: str, folder: Folder) -> Companion:
 
 
 def kept_outputs(path: str) -> str | None:
-    """`<session>/tool-results`, for the session's log and for those of its sub-agents."""
+    """`<session>/tool-results`, from the path of the session's log or of a sub-agent's log."""
     session, sub, _ = path.partition("/subagents/")
     if not sub:
         session, end, _ = path.rpartition(".jsonl")

@@ -1,4 +1,4 @@
-"""What Claude Code's adapter does over ACP: a plan stands for the todo tool."""
+"""The habits of Claude Code's adapter over ACP: a plan stands for the todo tool."""
 
 from agentv_stages.model.acp import AcpHabits
 

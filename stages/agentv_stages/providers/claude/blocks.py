@@ -90,8 +90,8 @@ def assistant_blocks(
         at = PARTS[i] if i < 64 else part(i)
         if kind == "tool_use" or kind.endswith("tool_use"):  # server_tool_use, mcp_tool_use
             call_id = block.id or f"{source.base_id}{at}"
-            given = block.input or EMPTY_OBJECT
-            events.append(ToolCall(source, at, message_id, call_id, block.name or "unknown", given, parent_call, model))
+            used = block.input or EMPTY_OBJECT
+            events.append(ToolCall(source, at, message_id, call_id, block.name or "unknown", used, parent_call, model))
         elif kind == "text":
             events.append(AssistantText(source, at, message_id, _string(block.text), False, synthetic, model))
         elif kind in ("thinking", "redacted_thinking"):
@@ -115,17 +115,19 @@ def user_blocks(
     message_id: str,
     injected: bool,
     unasked: bool,
-    told: Outcome | None = None,
+    denial: Outcome | None = None,
     rejected: bool = False,
     first: int = 0,
 ) -> None:
-    """Appends the events of a user line whose content is a list of blocks, numbered from `first`. `told` is the outcome
-    that the line itself states for a call; `rejected` says that the call did not run.
+    """Appends the events of a user line whose content is a list of blocks, numbered from `first`. `denial` is the
+    outcome that the line itself states for a call; `rejected` means that the call did not run.
     """
     events = batch.events
     for i, block in enumerate(content, first):
         if block.type == "tool_result":
-            events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, unasked, told, rejected))
+            events.append(
+                _result(source, PARTS[i] if i < 64 else part(i), block, structured, unasked, denial, rejected)
+            )
         elif block.type == "text":
             events.append(_user_text(source, part(i), _string(block.text), message_id, injected))
         elif block.type in ("image", "document"):
@@ -170,14 +172,14 @@ def _result(
     block: Block,
     structured: Structured,
     unasked: bool,
-    told: Outcome | None = None,
+    denial: Outcome | None = None,
     rejected: bool = False,
 ) -> ToolResult:
     outcome: Outcome = "ok"
     exit_code = agent = None
     if block.is_error:
         outcome, exit_code = failure(bytes(block.content), unasked, rejected)
-        outcome = told or outcome
+        outcome = denial or outcome
     if type(structured) is ToolUseResult:
         agent = structured.agentId
         if structured.interrupted:

@@ -1,5 +1,5 @@
 """Finds the messages that a rewind took back. A session's log is a tree: a prompt starts a new branch if its parent is
-not the last message but an earlier one that another prompt already follows.
+an earlier message that another prompt already follows, instead of the last message.
 
 Source: sessions that were rewound in the terminal of Claude Code 2.1.90, 2.1.330 and 2.1.332 (`/rewind`, Escape twice,
 and Escape before the first word of an answer); nothing else in the log marks a rewind. A prompt whose parent is not
@@ -16,8 +16,8 @@ _ANSWER, _PROMPT = "\t", " "
 
 
 class Branches(Struct):
-    """`recent` holds the ids of the main stream's last records; the decoder appends them and keeps 32. The entry of an
-    answer's first record is preceded by one that adds its message id, that of a prompt by one that adds its parent.
+    """`recent` holds the ids of the main stream's last records; the decoder appends them and keeps 32. Before the entry
+    of an answer's first record stands an entry that adds its message id; before that of a prompt, one for its parent.
     `root` is the session whose first prompt was seen. `linked`: the log records parents at all (without them, each
     prompt looks like the first). `last` is the time of the last answer.
     """

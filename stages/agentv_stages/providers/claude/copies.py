@@ -24,7 +24,7 @@ import re
 from typing import Literal
 from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agentv_stages.model.batch import Record
 from agentv_stages.model.payload import given, text_of
@@ -57,7 +57,7 @@ class Copies(Struct):
     waiting: list[Record] = []
     queued: int | None = None
     alike: bool | None = None
-    asked: str | None = None
+    requesting_session: str | None = field(default=None, name="asked")
     beside: bool = False
     first: str = ""
     headed: bool = False
@@ -85,7 +85,7 @@ class Copies(Struct):
             self.found = True
             return "copied"
         if head.requestSessionId is not None:
-            self.asked, self.found = head.requestSessionId, True
+            self.requesting_session, self.found = head.requestSessionId, True
             return "copied"
         if line.uuid == self.first_own or time_ms is None:
             return "own"

@@ -1,4 +1,4 @@
-"""Forks whose own records do not show which of them are copies: what the other logs of the folder show.
+"""Forks whose own records do not show which of them are copies: the other logs of the folder show it.
 
 In: the path of a log, and the id of its first message. Out: a fingerprint of each record of the logs that begin with
 the same message and stand before this one: those records were copied, and are counted there.
@@ -29,8 +29,8 @@ Rank: TypeAlias = tuple[int, str]
 def history_of(path: str, folder: Folder, first: str) -> Sequence[int]:
     """The fingerprints of the records of all logs that begin with the record `first` and stand before `path`.
 
-    Of each, only the first 64 MiB are read. A log that says when it was opened stands before one that does not, and
-    that before a fork in the background; of two equal ones, that with the smaller name.
+    Only the first 64 MiB of each log are read. Logs that record their opening come first, then logs that do not, then
+    forks in the background; within each group, the order is that of the file names.
     """
     prints = array("I")
     own = _rank(path, folder.read(path, _HEAD))

@@ -1,7 +1,7 @@
-"""Outputs that Claude Code keeps beside a session: a result that only names one in, the whole output out.
+"""Outputs that Claude Code keeps beside a session. In: a result that only names the file. Out: the whole output.
 
-An output of more than 50,000 characters (of a shell: about 30,000) is written to `<session>/tool-results/<name>`; the
-log has a text that says so, with the path and the first 2 KB. The path is not followed: only its last part is used.
+An output of more than 50,000 characters (of a shell: about 30,000) is written to `<session>/tool-results/<name>`. The
+log has the path and the first 2 KB instead. The path is not followed: only its last part is used.
 Source: Claude Code 2.1.51 to 2.1.332.
 """
 

@@ -44,8 +44,8 @@ def end_of_run(line: MetaLine, source: Source) -> SessionEnd | None:
 def progress(line: MetaLine, source: Source, batch: Batch) -> Notification | None:
     """A notification for a running hook; other progress is only counted."""
     if line.data and line.data.type == "hook_progress":
-        said = f"Hook: {line.data.hookName or 'unknown'} ({line.data.hookEvent})"
-        return Notification(source, "", "hook_progress", said, "debug")
+        text = f"Hook: {line.data.hookName or 'unknown'} ({line.data.hookEvent})"
+        return Notification(source, "", "hook_progress", text, "debug")
     batch.ignore(f"progress/{line.data.type if line.data else ''}")
     return None
 

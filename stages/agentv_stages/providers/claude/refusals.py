@@ -35,10 +35,10 @@ _TELLS_RUNS = [2, 1, 326]  # the first version whose logs say whether a call was
 
 
 def failure(output: bytes, unasked: bool, rejected: bool = False) -> tuple[Outcome, int | None]:
-    """What an `is_error` result means: refused, interrupted, or failed, and its exit code.
+    """How a call with an `is_error` result ended (refused, interrupted or failed), and its exit code.
 
-    A person's refusal and an interrupt give the same sentence; if nobody was asked about the call (`unasked`), it is an
-    interrupt. `rejected`: the log also says that the call did not run, so that any other text is the reason for a
+    A person's refusal and an interrupt give the same sentence; for a call without a question to the user (`unasked`) it
+    is an interrupt. `rejected`: the log also records that the call did not run, so any other text is the reason for a
     refusal.
     """
     code = _EXIT_CODE.search(output[:96])
@@ -58,8 +58,8 @@ def failure(output: bytes, unasked: bool, rejected: bool = False) -> tuple[Outco
     return "error", None
 
 
-def told_apart(kind: str, decision: PermissionDecision | None) -> Outcome | None:
-    """The outcome of a call that did not run, from the fields beside its text; None if only the text tells. The text
+def denial_outcome(kind: str, decision: PermissionDecision | None) -> Outcome | None:
+    """The outcome of a call that did not run, from the fields beside its text; None if only the text shows it. The text
     may be a rule's, a hook's, or any words of a host that asked a person.
 
     Source: the list of kinds in the program of Claude Code 2.1.332; on disk 2.1.212 writes them, 2.1.142 does not. An

@@ -1,4 +1,4 @@
-"""The `result` line of Claude Code's stream: the end of a run, and what the session has spent so far.
+"""The `result` line of Claude Code's stream: the end of a run, and the session's usage so far.
 
 Source: Claude Code 1.0.128 to 2.1.332. A stream with several of them is of a resumed session, or has several runs in
 one file.
@@ -19,8 +19,8 @@ from agentv_stages.providers.claude.wire import ModelUsage, ResultLine, Usage
 ABORTED = ("aborted_streaming", "aborted_tools")
 
 
-def tell_result(line: ResultLine, source: Source, record: Record, state: StreamState, batch: Batch) -> None:
-    """Appends what a run spent, its answer if nothing else was printed, and how it ended."""
+def emit_result(line: ResultLine, source: Source, record: Record, state: StreamState, batch: Batch) -> None:
+    """Appends the run's usage, its answer if nothing else was printed, and how it ended."""
     again = state.results.again(line.uuid, checksum(record.data))  # still an end, perhaps of a repeated log
     key = line.uuid or f"result{record.row}"
     cost = None
@@ -29,7 +29,7 @@ def tell_result(line: ResultLine, source: Source, record: Record, state: StreamS
         state.behind, state.begun = max(state.behind + state.begun - 1, 0), 0
     if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
         usage = token_usage(source, key, line.usage, None, True)
-        # Of the main thread alone, so it covers the whole run only if there is no total.
+        # This usage is of the main thread alone, so it covers the whole run only if there is no total.
         part, scope = ("-main", "share") if line.modelUsage else ("", "segment")
         batch.events.append(replace(usage, part=part, scope=scope))
     if record.row == 0 and len(line.result) > 2 and bytes(line.result)[:1] == b'"':
@@ -84,27 +84,27 @@ def _end_of(line: ResultLine, interrupted: bool) -> tuple[Status, str | None]:
 
 
 def _note_run(spent: TokenUsage, line: ResultLine, state: StreamState) -> None:
-    """Stores what the run has spent so far, and detects whether it is another run than the last one reported.
+    """Stores the session's usage so far, and detects whether the result belongs to another run than the last result.
 
     A further run of the session, appended to the same file, counts from zero; a later result of the same process
-    includes what the earlier one reported. A process that works while its background tasks end begins runs before it
-    prints the results of earlier ones, and all these results have the total of the moment when they are printed
-    (2.1.220): then they may report nothing new.
+    includes the usage of the earlier results. A process whose background tasks are still ending begins new runs before
+    it prints the results of earlier ones. All these results have the total of the moment when they are printed
+    (2.1.220), so that later ones may add nothing.
     """
-    told = state.told
-    state.told = spent
-    if told is None:
+    last = state.last_total
+    state.last_total = spent
+    if last is None:
         return
     if line.result_index is not None:
         fresh = line.result_index == 0
     elif state.behind:
-        fresh = (spent.input or 0) < (told.input or 0)
+        fresh = (spent.input or 0) < (last.input or 0)
     else:
         own = token_usage(spent.source, "", line.usage or Usage(), None, True).input
-        fresh = (spent.input or 0) < (told.input or 0) + (own or 0) // 2
+        fresh = (spent.input or 0) < (last.input or 0) + (own or 0) // 2
     if fresh:
         state.behind, state.begun = 0, 1
-        state.before = told if state.before is None else more(state.before, told)
+        state.before = last if state.before is None else more(state.before, last)
 
 
 def _goes_on(spent: TokenUsage, whole: TokenUsage, line: ResultLine) -> bool:

@@ -1,7 +1,7 @@
 """Claude Code sessions on disk: lines of `~/.claude/projects/<project>/<session>.jsonl` to events.
 
 Source: Claude Code 1.0 to 2.1.332. There is no `init` and no `result` here; a run ends when an answer stops by itself,
-or where an attachment says so. File order is kept: `parentUuid` does not give the order of calls that ran in parallel.
+or where an attachment records it. File order is kept: `parentUuid` does not give the order of parallel calls.
 """
 
 from msgspec import Struct, field
@@ -43,7 +43,7 @@ from agentv_stages.providers.claude.forks import fingerprint
 from agentv_stages.providers.claude.kept import MARK, put_back
 from agentv_stages.providers.claude.notices import attached, end_of_run, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
-from agentv_stages.providers.claude.refusals import REJECTED, told_apart, was_interrupted
+from agentv_stages.providers.claude.refusals import REJECTED, denial_outcome, was_interrupted
 from agentv_stages.providers.claude.usage import model_shares, session_usage, token_usage
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
@@ -137,13 +137,14 @@ class SessionDecoder:
             self._fork(copies, line, record, batch)
             self.state.copies = None
         elif found == "own":
-            if copies.asked is not None:
-                batch.events.append(SessionInfo(self._source(line, record), "-parent", parent_session_id=copies.asked))
+            if copies.requesting_session is not None:
+                parent = copies.requesting_session
+                batch.events.append(SessionInfo(self._source(line, record), "-parent", parent_session_id=parent))
             self._tell_waiting(copies, batch)
         return found in ("waits", "copied")
 
     def _looked(self, copies: Copies, line: SessionLine, record: Record) -> Found:
-        """What kind of record it is, by the other logs in the folder if nothing in this one decides."""
+        """The kind of a record, from the other logs in the folder if nothing in this log decides."""
         read = self.context.history
         if read is not None and line.uuid and (copies.beside or copies.may_be_beside(line, record)):
             if self._history is None:
@@ -217,22 +218,22 @@ class SessionDecoder:
         synthetic = message.model == SYNTHETIC_MODEL or bool(line.isApiErrorMessage)
         state = self.state
         message_id = message.id or line.uuid or f"m{record.row}"
-        told = None
+        usage = None
         seen = state.others if line.isSidechain else state.main
         stopped = message.stop_reason is not None
         if message.usage and not synthetic:  # decoded before anything is emitted: it may reject the record
             if seen.message_id != message_id or seen.final != stopped or seen.usage != message.usage:
-                told = answer_usage(line, message, message_id, source)
+                usage = answer_usage(line, message, message_id, source)
         model = None if synthetic or source.stream != "main" else message.model
         if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
-            self._facts(line, model, source, record, batch)  # may reject it, too: nothing was remembered yet
-        if told is not None:
+            self._facts(line, model, source, record, batch)  # may also reject the line: nothing was remembered yet
+        if usage is not None:
             if seen.message_id != message_id and source.stream == "main":
                 state.branches.answer(source.base_id, message_id, record.data, str(line.timestamp or ""))
             seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
         assistant_blocks(message, message_id, source, self.context.parent_call, batch, synthetic)
-        if told is not None:
-            batch.events.append(told)
+        if usage is not None:
+            batch.events.append(usage)
         if source.stream == "main":
             if line.isApiErrorMessage:
                 reason = text_of(message_text(message))[:300]
@@ -261,11 +262,11 @@ class SessionDecoder:
             if self.context.kept is not None and MARK in record.data:
                 put_back(content, self.context.kept)
             before = len(batch.events)
-            unasked, told, kind = self.state.headless, None, line.toolDenialKind
+            unasked, stated, kind = self.state.headless, None, line.toolDenialKind
             if kind is not None:
-                unasked, told = unasked or was_interrupted(line), told_apart(kind, line.permissionDecision)
+                unasked, stated = unasked or was_interrupted(line), denial_outcome(kind, line.permissionDecision)
             rejected = kind == REJECTED
-            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, told, rejected)
+            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, stated, rejected)
             if content[-1].type == "text" and source.stream == "main" and any(map(interrupts, batch.events[before:])):
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
@@ -317,8 +318,8 @@ class SessionDecoder:
             title = line.customTitle or line.aiTitle or line.title
             event = SessionInfo(source, "", title=title)
         elif kind == "pr-link":
-            said = f"PR #{line.prNumber} linked: {line.prUrl}"
-            event = Notification(renamed(source, generated(record.data)), "", "pr-link", said)
+            link = f"PR #{line.prNumber} linked: {line.prUrl}"
+            event = Notification(renamed(source, generated(record.data)), "", "pr-link", link)
         elif kind == "ended-by-model":
             event = Notification(renamed(source, generated(record.data)), "", kind, "the model ended the session")
         elif kind == "cost-state":

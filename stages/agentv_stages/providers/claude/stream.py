@@ -34,8 +34,8 @@ from agentv_stages.providers.claude.blocks import (
     user_string,
 )
 from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES
-from agentv_stages.providers.claude.refusals import REJECTED, told_apart
-from agentv_stages.providers.claude.run_result import tell_result
+from agentv_stages.providers.claude.refusals import REJECTED, denial_outcome
+from agentv_stages.providers.claude.run_result import emit_result
 from agentv_stages.providers.claude.stream_notices import notice_of, short
 from agentv_stages.providers.claude.stream_state import StreamState
 from agentv_stages.providers.claude.usage import token_usage
@@ -79,7 +79,7 @@ DROPPED = frozenset(("cancelled", "discarded", "refused"))
 """The `command_lifecycle` states of a queued prompt that was never processed; the other states are intermediate."""
 _REFUSED = 256  # calls whose results have not come yet
 _DELTA = b'{"type":"stream_event","event":{"type":"content_block_delta",'
-_TELLING = (b'"message_delta"', b'"message_start"', b'"content_block_delta"')
+_COUNTED = (b'"message_delta"', b'"message_start"', b'"content_block_delta"')
 _NOTICE = re.compile(rb'\s*\{\s*"type"\s*:\s*"system"')
 
 
@@ -124,7 +124,7 @@ class StreamDecoder:
 
     def flush(self, batch: Batch) -> None:
         """Emits the printed part of a block that was never completed."""
-        self._tell_unfinished(batch)
+        self._emit_unfinished(batch)
 
     def _source(self, record: Record, uuid: str | None, time: Time, parent: str | None = None) -> Source:
         return Source(
@@ -154,7 +154,7 @@ class StreamDecoder:
         synthetic = message.model == SYNTHETIC_MODEL
         if parent is None:
             if synthetic:
-                self._tell_unfinished(batch)
+                self._emit_unfinished(batch)
             else:
                 self.state.unfinished.clear()
         message_id = message.id or line.uuid or f"m{record.row}"
@@ -163,8 +163,8 @@ class StreamDecoder:
             seen = self.state.others if parent else self.state.main
             final = message.stop_reason is not None
             if seen.message_id != message_id or seen.final != final or seen.usage != message.usage:
-                told = decode_member(message.usage, decode_usage, "message.usage")
-                usage = token_usage(source, message_id, told, message.model, final)
+                counts = decode_member(message.usage, decode_usage, "message.usage")
+                usage = token_usage(source, message_id, counts, message.model, final)
                 seen.message_id, seen.usage, seen.final = message_id, message.usage, final
         if self.state.session_id is None:
             self._session(source, decode_head(record.data).session_id, batch)
@@ -200,13 +200,13 @@ class StreamDecoder:
                 alone = len(content) == 1 and meta is not None and len(meta) == 1
                 for i, block in enumerate(content):
                     rejected = bool(refused) and refused.pop(block.tool_use_id or "", False)
-                    unasked, told = not rejected, None
+                    unasked, stated = not rejected, None
                     for decision in meta or ():
                         if decision.non_execution_kind is not None and (alone or decision.id == block.tool_use_id):
-                            told = told_apart(decision.non_execution_kind, decision.permission_decision)
+                            stated = denial_outcome(decision.non_execution_kind, decision.permission_decision)
                             rejected = rejected or decision.non_execution_kind == REJECTED
-                    structured, one = line.tool_use_result, (block,)
-                    user_blocks(one, source, structured, batch, message_id, injected, unasked, told, rejected, i)
+                    structured, blocks = line.tool_use_result, (block,)
+                    user_blocks(blocks, source, structured, batch, message_id, injected, unasked, stated, rejected, i)
             if content[-1].type == "text" and parent is None and any(map(interrupts, batch.events[before:])):
                 # Usually a `result` follows and ends the run; some runs of 2.1.332 print none.
                 self.state.interrupted = True
@@ -220,7 +220,7 @@ class StreamDecoder:
             self.state.unfinished.take(record)
             batch.ignore("stream_event")
             return
-        if not any(kind in data for kind in _TELLING):
+        if not any(kind in data for kind in _COUNTED):
             batch.ignore("stream_event")
             return
         line = decode_partial(data)
@@ -249,10 +249,10 @@ class StreamDecoder:
             self.state.unfinished.take(record)
         batch.ignore("stream_event")
 
-    def _tell_unfinished(self, batch: Batch) -> None:
+    def _emit_unfinished(self, batch: Batch) -> None:
         unfinished = self.state.unfinished
         if unfinished.row >= 0:
-            unfinished.tell(self.file, self.state.partial_id or f"m{unfinished.row}", batch)
+            unfinished.emit(self.file, self.state.partial_id or f"m{unfinished.row}", batch)
 
     def _session(self, source: Source, session_id: str | None, batch: Batch, part: str = "") -> None:
         if session_id is not None:
@@ -268,11 +268,11 @@ class StreamDecoder:
         if name == "init" and not line.qwen_code_version:
             self._begin(line, source, record, batch)
             return
-        told = notice_of(name, line)
-        if told is None:
+        notice = notice_of(name, line)
+        if notice is None:
             batch.unknown_type(f"system/{name}", record)
             return
-        message, level = told
+        message, level = notice
         batch.events.append(Notification(source, "", name, message, level, line.tool_use_id))
         if name == "permission_denied" and line.tool_use_id:
             remember(self.state.refused, line.tool_use_id, True, _REFUSED)
@@ -295,10 +295,10 @@ class StreamDecoder:
 
     def _result(self, line: ResultLine, record: Record, batch: Batch) -> None:
         source = self._source(record, line.uuid, None)
-        self._tell_unfinished(batch)
+        self._emit_unfinished(batch)
         if self.state.session_id is None:
             self._session(source, line.session_id, batch, "-session")
-        tell_result(line, source, record, self.state, batch)
+        emit_result(line, source, record, self.state, batch)
 
     def _other(self, kind: str, record: Record, batch: Batch) -> None:
         line = decode_other(record.data)

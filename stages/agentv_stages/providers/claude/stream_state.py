@@ -22,7 +22,7 @@ class StreamState(Struct):
     unfinished: Unfinished = field(default_factory=Unfinished)
     earlier: TokenUsage | None = None
     whole: TokenUsage | None = None
-    told: TokenUsage | None = None
+    last_total: TokenUsage | None = field(default=None, name="told")
     before: TokenUsage | None = None
     begun: int = 0
     behind: int = 0
@@ -34,5 +34,5 @@ class StreamState(Struct):
 
     def forget_spent(self) -> None:
         """Another session begins; `whole` is kept, because `/clear` did not always reset the totals."""
-        self.earlier = self.told = self.before = None
+        self.earlier = self.last_total = self.before = None
         self.anew = True

@@ -41,7 +41,7 @@ class Unfinished(Struct):
         if self.row >= 0:
             self.lines, self.text, self.thinking, self.row = [], [], [], -1
 
-    def tell(self, file: str, message_id: str, batch: Batch) -> None:
+    def emit(self, file: str, message_id: str, batch: Batch) -> None:
         """Emits the collected text and thoughts, and clears them."""
         self._read()
         source = Source(file, self.row, self.offset, 0, answer=PIECES)

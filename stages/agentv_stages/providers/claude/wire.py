@@ -18,7 +18,7 @@ class CacheCreation(Struct, gc=False):
 
 
 class Usage(Struct, gc=False):
-    """`input_tokens` excludes what was read from and written to the cache."""
+    """`input_tokens` excludes tokens that were read from or written to the cache."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -58,7 +58,7 @@ class PermissionDecision(Struct, gc=False):
 
 
 class ResultMeta(Struct, gc=False):
-    """What the stream says beside a result: why the call was not run, and what was decided about it (2.1.3).
+    """Facts about a result beside its block: why the call was not run, and the decision about it (2.1.3).
 
     `id` is the call's.
     """

@@ -1,7 +1,7 @@
 """Separates the agents in one output of `cline --json`: the main one and the sub-agents that it waits for.
 
-Only `hook_event` lines name their agent. An agent waits for those that it started; if only one agent waits for nobody,
-the lines are its own. If there are several: a call belongs to the oldest `tool_call` hook before it (the hooks of an
+Only `hook_event` lines name their agent. An agent waits for the agents that it started. If only one does not wait, the
+lines are its own. If there are several: a call belongs to the oldest `tool_call` hook before it (the hooks of an
 answer's calls come before its first call), a result to its call, tokens to the agent whose running total they continue,
 a text to the agent that spent tokens last (both come at the end of a model call, one after the other). Where several
 agents have the same total, as at their beginning, tokens and text wait for the next hook, which names the agent: it
@@ -15,7 +15,7 @@ from agentv_stages.model.batch import Record
 from agentv_stages.model.event import MAIN, AssistantText, Reasoning, TokenUsage
 from agentv_stages.model.recent import remember
 from agentv_stages.model.times import Time
-from agentv_stages.providers.cline.calls import SPAWNS, asked
+from agentv_stages.providers.cline.calls import SPAWNS, task_of
 
 MOST = 1_000
 MOST_SAID = 100  # of an answer that is held
@@ -60,7 +60,7 @@ class Agent(Struct):
 
 
 class Held(Struct):
-    """An answer of one of several agents: their ids, the total that it brings its agent to, and what it says."""
+    """An answer that may belong to any of several agents: their ids, the total after it, and its texts."""
 
     ids: list[str]
     total: int | None
@@ -87,7 +87,7 @@ class Agents(Struct):
     foreign: list[str] = []
 
     def at_work(self) -> list[Agent]:
-        """The agents that wait for nobody; never empty."""
+        """The agents that do not wait for another; never empty."""
         running = self.running
         if len(running) == 1:
             return running
@@ -123,7 +123,7 @@ class Agents(Struct):
         if agent is not None and agent is not self.running[0]:
             self.running.remove(agent)
             self.spawned.pop(agent_id, None)
-            self.waiting[:] = [one for one in self.waiting if one != agent_id]
+            self.waiting[:] = [waiting_id for waiting_id in self.waiting if waiting_id != agent_id]
         return agent
 
     def begins(self, iteration: int | None) -> Agent:
@@ -140,7 +140,7 @@ class Agents(Struct):
         if len(at_work) == 1 and not self.mates:
             return at_work
         before = (total or 0) - (tokens or 0)
-        found = [one for one in at_work if one.input == before]
+        found = [agent for agent in at_work if agent.input == before]
         return found if found or self.mates else at_work[-1:]
 
     def spend(self, agent: Agent, total: int | None) -> None:
@@ -148,7 +148,7 @@ class Agents(Struct):
         self.last = agent.id
 
     def hold(self, among: list[Agent], total: int | None) -> Held:
-        """Begins an answer of one of these agents."""
+        """Begins an answer that may belong to any of these agents."""
         held = Held([agent.id for agent in among], total)
         self.held.append(held)
         self.last = None
@@ -165,7 +165,7 @@ class Agents(Struct):
         return None if place is None else self.held.pop(place)
 
     def owner(self, agent_id: str) -> Agent:
-        """The agent with this id, else the youngest."""
+        """The agent with this id, or the youngest agent if there is none."""
         return self._named(agent_id) or self.running[-1]
 
     def join(self, name: str, hook_id: str | None) -> None:
@@ -200,7 +200,7 @@ class Agents(Struct):
         """Records a call."""
         remember(self.open, call_id, agent.stream, MOST)
         if name in SPAWNS:
-            mate = asked(arguments).agentId
+            mate = task_of(arguments).agentId
             if mate and (mate in self.tasks or len(self.tasks) < MOST):
                 self.tasks[mate] = call_id
             elif not mate:

@@ -1,4 +1,4 @@
-"""Arguments and results of Cline's tools: what a call runs or reads, and how it ended.
+"""Arguments and results of Cline's tools: the commands and files of a call, and how it ended.
 
 One call of Cline may do several things: run several commands, read several files. It counts as an error if one of them
 failed; its exit code is that of the first failed command.
@@ -72,12 +72,15 @@ def _script(raw: Raw) -> str | None:
     except _REFUSED:
         return None
     return "\n".join(
-        [one if isinstance(one, str) else shlex.join([one.command, *(one.args or ())]) for one in commands]
+        [
+            command if isinstance(command, str) else shlex.join([command.command, *(command.args or ())])
+            for command in commands
+        ]
     )
 
 
-def asked(raw: Raw) -> Task:
-    """What another agent is asked to do."""
+def task_of(raw: Raw) -> Task:
+    """The task that another agent gets."""
     try:
         return decode_task(raw)
     except _REFUSED:
@@ -87,10 +90,10 @@ def asked(raw: Raw) -> Task:
 def ending(name: str, output: Raw, error: str | None) -> tuple[Outcome, int | None]:
     """Outcome and exit code of a call, from its output and, if the log has one, its `error`."""
     bad = error is not None
-    failed = [one for one in _entries(name, output, bad) if _failed(one) or (bad and one.error)]
+    failed = [entry for entry in _entries(name, output, bad) if _failed(entry) or (bad and entry.error)]
     if not bad and not failed:
         return "ok", 0 if name == SHELL else None
-    texts = [one.error or one.finishReason or "" for one in failed] or [error or ""]
+    texts = [entry.error or entry.finishReason or "" for entry in failed] or [error or ""]
     code = next((_exit_code(text) for text in texts if text.startswith(_EXITED)), None)
     if any(text.endswith(_DENIED) for text in texts):
         return "denied", code

@@ -12,7 +12,7 @@ from agentv_stages.chain.pruning import REFUSED
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import text_json, text_of
 from agentv_stages.model.provider import Companion, DecodeContext, Folder
-from agentv_stages.providers.cline.calls import SPAWNS, asked
+from agentv_stages.providers.cline.calls import SPAWNS, task_of
 from agentv_stages.providers.cline.wire import Message, decode_document, decode_message
 
 _SUFFIX = ".messages.json"
@@ -32,18 +32,18 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     manifest = f"{base}{session}.json"
     if manifest not in found:  # a sub-agent's file has none
         return []
-    agents = [one for one in found if one.endswith(_SUFFIX) and one != f"{base}{name}"]
+    agents = [file for file in found if file.endswith(_SUFFIX) and file != f"{base}{name}"]
     listed: list[Companion] = []
     if agents:
-        data = {one: folder.read(one, _WHOLE) for one in (path, *agents)}
-        read = {one: _messages(document) for one, document in data.items()}
+        data = {file: folder.read(file, _WHOLE) for file in (path, *agents)}
+        read = {file: _messages(document) for file, document in data.items()}
         calls = [call for messages in read.values() for call in _calls(messages)]
-        for one in agents:
-            agent = _SUBAGENT.search(data[one], 0, _HEAD)
-            stem = one.rpartition("/")[2].removesuffix(_SUFFIX)
+        for file in agents:
+            agent = _SUBAGENT.search(data[file], 0, _HEAD)
+            stem = file.rpartition("/")[2].removesuffix(_SUFFIX)
             stream = agent[1].decode("utf-8", "replace") if agent else stem
-            parent = _started_by(_task(read[one]), calls)
-            listed.append(Companion(one, DecodeContext(one, f"subagent:{stream}", parent, session)))
+            parent = _started_by(_task(read[file]), calls)
+            listed.append(Companion(file, DecodeContext(file, f"subagent:{stream}", parent, session)))
     listed.append(Companion(manifest, DecodeContext(manifest, MAIN, None, session)))
     return listed
 
@@ -65,7 +65,7 @@ def _messages(data: bytes) -> list[Message]:
 def _calls(messages: list[Message]) -> list[tuple[str, str]]:
     """Task and id of each call that starts a sub-agent."""
     return [
-        (asked(block.input).task or "", block.id)
+        (task_of(block.input).task or "", block.id)
         for message in messages
         if message.role == "assistant" and isinstance(message.content, list)
         for block in message.content
@@ -74,7 +74,7 @@ def _calls(messages: list[Message]) -> list[tuple[str, str]]:
 
 
 def _task(messages: list[Message]) -> str:
-    """What a sub-agent was asked to do: its first message."""
+    """A sub-agent's task: its first message."""
     content = messages[0].content if messages else ""
     if isinstance(content, str):
         return content

@@ -1,9 +1,9 @@
 """Cline's sessions on disk to events: `<id>.messages.json`, and beside it the manifest `<id>.json`.
 
-Each is one JSON document, rewritten at each change. The messages have what was said and done; the manifest, read after
-them, says where the session ran and how it ended. Sub-agents have message files of their own.
-End rule: there is no end record; the manifest's status says how the last run ended; without a manifest the last message
-does.
+Each is one JSON document, rewritten at each change. The messages hold the conversation; the manifest, read after them,
+says where the session ran and how it ended. Sub-agents have message files of their own.
+End rule: there is no end record. The manifest's status shows how the last run ended; without a manifest, the last
+message shows it.
 Source: Cline CLI 3.0.65, session files and type declarations.
 """
 

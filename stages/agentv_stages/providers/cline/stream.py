@@ -3,7 +3,7 @@
 A text comes in pieces (`content_start`, one for each) and again whole (`content_end`); the whole text counts, the
 pieces only if the answer broke off before it. Tokens and texts of an answer come before its calls. Sub-agents' lines
 come between those of the main agent, without a name; `agents.py` separates them.
-End rule: `run_result` ends the run, by its reason; a `run_aborted` after it says that somebody stopped it.
+End rule: `run_result` ends the run, by its reason; a `run_aborted` after it means that the user stopped it.
 Source: Cline CLI 3.0.65, standard output and type declarations.
 """
 
@@ -59,7 +59,7 @@ class State(Struct):
     session_id: str | None = None
     model: str | None = None
     ended: bool = False
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
     agents: Agents = field(default_factory=Agents)
 
 
@@ -85,7 +85,7 @@ class StreamDecoder:
     def flush(self, batch: Batch) -> None:
         """At the end of the input: emits what agents had begun to say."""
         agents = self.state.agents
-        self._tell_all(batch)
+        self._emit_all_held(batch)
         for agent in (*agents.running, *agents.mates.values()):
             self._break_off(
                 agent, Source(self.file, agent.row, agent.offset, 0, parse_iso(agent.ts), agent.stream), batch
@@ -119,17 +119,17 @@ class StreamDecoder:
             batch.ignore(f"content_start/{content}")
         elif kind == "content_update":
             batch.ignore(f"content_update/{content}")
-        elif content == "tool" and self.state.told.again(
+        elif content == "tool" and self.state.repeats.again(
             f"{event.toolCallId} {kind} {line.ts}" if event.toolCallId and line.ts else None
         ):
             batch.ignore(f"{kind}/again")
-        elif kind in ONCE and content != "tool" and self.state.told.again(check(record, line.ts)):
+        elif kind in ONCE and content != "tool" and self.state.repeats.again(check(record, line.ts)):
             if kind == "content_end":  # its pieces were repeated, too
                 agent = mate or agents.writer() or agents.spoke()
                 (agent.text if content == "text" else agent.reasoning).clear()
             batch.ignore(f"{kind}/again")
         elif kind == "content_end" and content != "tool":
-            self._said(event, mate or agents.writer(), line, record, batch)
+            self._text(event, mate or agents.writer(), line, record, batch)
         elif kind == "content_start":
             self._call(event, mate or agents.caller(), line, record, batch)
         elif kind == "content_end":
@@ -160,7 +160,7 @@ class StreamDecoder:
         else:
             batch.unknown_type(f"agent_event/{kind}", record)
 
-    def _said(self, event: Event, agent: Agent | None, line: Line, record: Record, batch: Batch) -> None:
+    def _text(self, event: Event, agent: Agent | None, line: Line, record: Record, batch: Batch) -> None:
         agents, model = self.state.agents, self.state.model
         held = agents.speaking() if agent is None else None
         add: Callable[[AssistantText | Reasoning], None]
@@ -182,7 +182,7 @@ class StreamDecoder:
         else:
             batch.unknown_type(f"content_end/{event.contentType}", record)
 
-    def _tell(self, held: Held, agent_id: str, batch: Batch) -> None:
+    def _emit_held(self, held: Held, agent_id: str, batch: Batch) -> None:
         """Emits a held answer, now that its agent is known."""
         agents = self.state.agents
         agent = agents.owner(agent_id)
@@ -195,11 +195,11 @@ class StreamDecoder:
             else:
                 batch.events.append(replace(event, source=source, message_id=agent.message_id))
 
-    def _tell_all(self, batch: Batch) -> None:
+    def _emit_all_held(self, batch: Batch) -> None:
         """Emits the held answers of agents that nothing will name any more."""
         held = self.state.agents.held
         while held:
-            self._tell(one := held.pop(0), one.ids[0], batch)
+            self._emit_held(answer := held.pop(0), answer.ids[0], batch)
 
     def _break_off(self, agent: Agent, source: Source, batch: Batch) -> None:
         """Emits the pieces of an answer that was never completed; several agents may break off at once."""
@@ -219,9 +219,9 @@ class StreamDecoder:
         call_id = event.toolCallId or f"call-{record.row}"
         agent.begin(record, line.ts)
         source = self._source(line, record, agent.stream)
-        asked, model = arguments(name, event.input), self.state.model
-        self.state.agents.call(agent, call_id, name, asked)
-        batch.events.append(ToolCall(source, "", agent.message_id, call_id, name, asked, agent.parent_call, model))
+        call_input, model = arguments(name, event.input), self.state.model
+        self.state.agents.call(agent, call_id, name, call_input)
+        batch.events.append(ToolCall(source, "", agent.message_id, call_id, name, call_input, agent.parent_call, model))
 
     def _result(self, event: Event, line: Line, record: Record, batch: Batch) -> None:
         call_id = event.toolCallId or f"call-{record.row}"
@@ -251,11 +251,11 @@ class StreamDecoder:
     def _hook(self, line: Line, record: Record, batch: Batch) -> None:
         agents, name, agent_id = self.state.agents, line.hookEventName, line.agentId or ""
         if name in NAMING and (held := agents.named(agent_id)) is not None:
-            self._tell(held, agent_id, batch)
+            self._emit_held(held, agent_id, batch)
         if name == "agent_start":
             if line.parentAgentId is None and agent_id not in agents.foreign:
-                self._tell_all(batch)
-            again = self.state.told.again(f"{agent_id} {line.ts}" if line.ts else None)
+                self._emit_all_held(batch)
+            again = self.state.repeats.again(f"{agent_id} {line.ts}" if line.ts else None)
             if not again and agents.start(agent_id, line.parentAgentId):
                 batch.events.append(SessionInfo(self._source(line, record, MAIN), ""))
                 return
@@ -272,10 +272,10 @@ class StreamDecoder:
         state, kind = self.state, line.type
         source = self._source(line, record, MAIN)
         add = batch.events.append
-        if kind == "run_result" and state.told.again(check(record, line.ts)):
+        if kind == "run_result" and state.repeats.again(check(record, line.ts)):
             batch.ignore("run_result/again")
         elif kind == "run_result":
-            self._tell_all(batch)
+            self._emit_all_held(batch)
             for agent in (*state.agents.running, *state.agents.mates.values()):
                 self._break_off(agent, self._source(line, record, agent.stream), batch)
             state.ended = True

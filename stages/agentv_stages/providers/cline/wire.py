@@ -144,7 +144,7 @@ class Origin(Struct, gc=False):
 
 
 class Metadata(Struct, gc=False):
-    """`userRunSpan` 0 marks a text that no user wrote; `displayOnly` one that the model never sees."""
+    """`userRunSpan` 0 marks a text that no user wrote; `displayOnly` marks a text that the model never sees."""
 
     kind: str | None = None
     userRunSpan: int | None = None
