@@ -18,13 +18,13 @@ from agentv_stages.providers.codex.app_server_catalogue import (
     APPROVALS,
     BEGUN_QUIETLY,
     COPIES,
+    DECODED,
     NOTICES,
     PIECE,
     QUIET,
     QUIET_METHODS,
     REVERT,
     REVERTED,
-    TOLD,
 )
 from agentv_stages.providers.codex.app_server_items import AppItems
 from agentv_stages.providers.codex.app_server_threads import MOST_THREADS
@@ -67,7 +67,7 @@ class AppServerDecoder(AppItems):
         elif isinstance(line, PieceLine):
             self.piece(line.params, record, batch)
         else:
-            self._told(METHODS[line.__class__], line.params, record, batch)
+            self._notified(METHODS[line.__class__], line.params, record, batch)
 
     def _any(self, record: Record, batch: Batch) -> None:
         """Handles a reply, or a notification of a rarer method or of another shape."""
@@ -77,10 +77,10 @@ class AppServerDecoder(AppItems):
             self._reply(line, record, batch)
         elif not given(line.params):
             batch.ignore(method)
-        elif method in TOLD or method.endswith("/requestApproval"):
+        elif method in DECODED or method.endswith("/requestApproval"):
             try:
                 if method != PIECE:
-                    self._told(method, decode_params(line.params), record, batch)
+                    self._notified(method, decode_params(line.params), record, batch)
                 else:
                     self.piece(decode_delta(line.params), record, batch)
             except ValidationError as error:  # the path that it names starts in `params`; `Decode` prunes by it
@@ -93,7 +93,7 @@ class AppServerDecoder(AppItems):
         else:
             batch.unknown_type(method, record)
 
-    def _told(self, method: str, p: Params, record: Record, batch: Batch) -> None:
+    def _notified(self, method: str, p: Params, record: Record, batch: Batch) -> None:
         if p.item is not None:
             if (thread := p.thread_id or "") not in self.state.worked:
                 remember(self.state.worked, thread, None, MOST_THREADS)

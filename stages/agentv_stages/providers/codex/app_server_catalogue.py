@@ -61,7 +61,7 @@ REVERT = "thread/revert"
 REVERTED = "thread/reverted"
 """The client's request to take turns back, which names the first of them, and what the server reports of it."""
 APPROVALS = frozenset({"execCommandApproval", "applyPatchApproval"})
-TOLD = (NOTICES | APPROVALS) | {
+DECODED = (NOTICES | APPROVALS) | {
     "error",
     "item/completed",
     "item/started",

@@ -1,7 +1,7 @@
-"""Items of `codex app-server`: texts in pieces and whole, calls, reviews, what is told of sub-agents, plans.
+"""Items of `codex app-server`: texts in pieces and whole, calls, reviews, the life of sub-agents, plans.
 
-In: items in camelCase. Out: events, by the rules of the exec stream. A text's deltas count only if the whole text does
-not come before its turn ends; of one that comes after that, what the deltas did not say.
+In: items in camelCase. Out: events, by the rules of the exec stream. A text's deltas count only if its turn ends before
+the whole text comes. If the whole text comes later, only the part that the deltas lack is emitted.
 """
 
 from zlib import crc32
@@ -70,7 +70,7 @@ class AppItems(Threads):
             self.completed(item, source, record, batch)
 
     def _text(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
-        """Handles a text that came whole: its start says nothing (`BEGUN_QUIETLY`)."""
+        """Handles a text that came whole; its start has no content (`BEGUN_QUIETLY`)."""
         state = self.state
         if state.begun:
             state.begun.pop(item.id, None)
@@ -111,8 +111,8 @@ class AppItems(Threads):
             emitted.answer = text.answer
 
     def _rest(self, emitted: Pieces, item: Item, source: Source, batch: Batch) -> bool:
-        """Emits what the pieces of a text did not say, as a part of the same message. False if it must be told whole:
-        it is another text, or its thread has begun another answer since.
+        """Emits the part of a text that its pieces lack, as a part of the same message. False if the text must be
+        emitted whole: it is another text, or its thread has begun another answer since.
         """
         whole = text_of(item.text)
         rest = whole[emitted.length :]
@@ -127,7 +127,7 @@ class AppItems(Threads):
         return True
 
     def _review(self, kind: str, begun: bool, source: Source, record: Record, batch: Batch) -> None:
-        """Begins or ends a review: what is between is a sub-agent's, as in a rollout."""
+        """Begins or ends a review; the items between belong to a sub-agent, as in a rollout."""
         state = self.state
         if kind == "entered_review_mode" and not begun:
             state.review = state.thread
@@ -140,7 +140,7 @@ class AppItems(Threads):
             batch.events.append(Notification(source, "", kind, ""))
 
     def _activity(self, begun: bool, item: AppItem, source: Source, record: Record, batch: Batch) -> None:
-        """Handles what a thread says of its sub-agents. That one has started is a call of the tool that starts them."""
+        """Handles a thread's report on its sub-agents. A started sub-agent is a call of the tool that starts them."""
         kind, agent = word(item.kind) or "activity", item.agent_thread_id
         if kind == "started":
             call = Item(type="collab_tool_call", id=item.id, tool=SPAWN, status=Raw(b'"completed"'))
@@ -156,7 +156,7 @@ class AppItems(Threads):
             batch.events.append(Notification(source, "", f"subagent_{kind}", item.agent_path or agent or ""))
 
     def plan(self, p: Params, source: Source, batch: Batch) -> None:
-        """Emits a call of the plan tool: no item tells of it."""
+        """Emits a call of the plan tool, which has no item of its own."""
         turn = p.turn_id or ""
         if self.state.over.again(f"{turn}.plan", checksum(p.plan)):
             batch.ignore("turn/plan/updated, repeated")

@@ -1,4 +1,4 @@
-"""Threads of `codex app-server`: which thread a notification belongs to, what is known of it, and its usage.
+"""Threads of `codex app-server`: which thread a notification belongs to, its facts, and its usage.
 
 In: the threads that notifications name. Out: sources on their streams, sessions, tokens. Threads other than the first
 are sub-agents; the notifications of several threads may be interleaved.
@@ -57,14 +57,14 @@ class Pieces(Struct, array_like=True):
         self.checksum = crc32(text.encode("utf-8", "surrogatepass"), self.checksum)
 
     def begin(self, whole: str) -> bool:
-        """Whether a whole text begins with what was emitted."""
+        """Whether a whole text begins with the emitted pieces."""
         return crc32(whole[: self.length].encode("utf-8", "surrogatepass")) == self.checksum
 
 
 class AppState(State, Struct):  # `Struct` again, because ruff allows literals only where it sees it
-    """`thread` is the one that `answer` belongs to; `others` keeps the answers of the other threads. `begun` has the
+    """`thread` is the thread that `answer` belongs to; `others` keeps the answers of the other threads. `begun` has the
     texts that are being written, `pieces` those that ended before they came whole, both by item. `turns` has the
-    messages of the session's last turns, `revert` the first turn that the client asked to take back.
+    messages of the session's last turns, `revert` the first turn that the client wants to take back.
     """
 
     thread: str = ""
@@ -170,8 +170,8 @@ class Threads(ItemStream):
         turns, first = self.state.turns, self.state.revert
         self.state.revert = None
         names = list(turns)
-        gone = names[names.index(first) :] if first in turns else []
-        messages = tuple(message for name in gone for message in turns.pop(name))
+        reverted = names[names.index(first) :] if first in turns else []
+        messages = tuple(message for name in reverted for message in turns.pop(name))
         if messages:
             batch.events.append(Retract(source, "", messages, REVERTED))
         else:
@@ -180,8 +180,8 @@ class Threads(ItemStream):
     def used(self, p: Params, usage: AppUsage, source: Source, batch: Batch) -> None:
         """Emits the tokens of a model call; a repeated total is not another call.
 
-        They come after the results of the answer's calls (0.142, 0.171) or before its calls (0.110): only after a
-        result they tell that the next call belongs to another answer.
+        They come after the results of the answer's calls (0.142, 0.171) or before its calls (0.110). So they end the
+        answer only after a result: then the next call belongs to another answer.
         """
         state, thread = self.state, p.thread_id or ""
         total = usage.total.total_tokens if usage.total is not None else None
@@ -189,7 +189,7 @@ class Threads(ItemStream):
         if last is None or total is None or state.over.again(f"{thread}:{total}"):
             batch.ignore("thread/tokenUsage/updated")
             return
-        if thread not in state.worked:  # a thread that is resumed or forked tells its last call again
+        if thread not in state.worked:  # a thread that is resumed or forked repeats its last call
             batch.ignore("thread/tokenUsage/updated, of an earlier run")
             return
         if state.spoken:

@@ -76,7 +76,7 @@ def heredoc(arguments: Raw) -> Raw | None:
         command = words[-1]
         if word(words[0]).endswith("apply_patch"):  # no shell: the patch is an argument of the command itself
             program = "apply_patch "
-            command = next((one for one in words if BEGIN_PATCH in bytes(one)), command)
+            command = next((text for text in words if BEGIN_PATCH in bytes(text)), command)
     data = bytes(command)
     begin = data.find(BEGIN_PATCH)
     if begin < 0 or data[:1] != b'"' or not _HEREDOC.match(program + text_of(data[:begin] + b'"') + _BEGIN):

@@ -39,17 +39,18 @@ class Running(Struct, gc=False):
 class State(Struct):
     """The state of the rollout decoders; every list and map in it is capped.
 
-    `thread` is the one whose items count here; `reviewing` says that what comes belongs to a review, which has its own
-    log. `ends` says that the log records the ends of turns, `over` that the last turn was broken off. `answer` is the
-    message id of the model answer being written, "" between answers. `open` maps calls that wait for a result to the id
-    of the sub-agent they started, if any; `left` lists those whose turn is over (killed); `early` has the calls whose
-    result came first, True if it described the call too; `answered` those that have a result, True until their output
-    has come too. `said` holds checksums of the last texts, `said_id` the id of the model's last text; their copies are
-    dropped. `counted` is the raw `token_count` behind `totals`, `counted_ms` its time. `turns` are the message ids of
-    the last turns, `begins` the ordinals of their first lines, `ordinal` that of the last line that may begin a turn.
-    `replay`: a copy of `parent`'s history goes on, or may begin unless it is `declared`; `by_ids`: ids mark its end;
-    `copied`: how far it has come in the parent's file. `itemized`: each command and patch has an item. `told` has the
-    lines seen without a call id. `idle_turn` is a turn that a goal started by itself, until something comes of it.
+    `thread` is the thread whose items count here; `reviewing` means that the next records belong to a review, which has
+    its own log. `ends` means that the log records the ends of turns, `over` that the last turn was broken off. `answer`
+    is the message id of the model answer being written, "" between answers. `open` maps calls that wait for a result to
+    the id of the sub-agent they started, if any; `left` lists those whose turn is over (killed). `early` has the calls
+    whose result came first, True if the result described the call; `answered` those that have a result, True until
+    their output has come as well. `recent_texts` holds checksums of the last texts, `said_id` the id of the model's
+    last text; their copies are dropped. `counted` is the raw `token_count` behind `totals`, `counted_ms` its time.
+    `turns` are the message ids of the last turns, `begins` the ordinals of their first lines, `ordinal` that of the
+    last line that may begin a turn. `replay`: a copy of `parent`'s history goes on, or may begin unless it is
+    `declared`; `by_ids`: ids mark its end; `copied`: how far it has come in the parent's file. `itemized`: each command
+    and patch has an item. `repeats` has the lines seen without a call id. `idle_turn` is a turn that a goal started by
+    itself, until something comes of it.
     """
 
     session_id: str | None = None
@@ -66,7 +67,7 @@ class State(Struct):
     ended: list[Script] = []
     silent: list[Script] = []
     pending: list[Copy] = []
-    said: list[int] = []
+    recent_texts: list[int] = field(default_factory=list, name="said")
     said_id: str = ""
     user_seen: bool = False
     turns: list[list[str]] = []
@@ -78,7 +79,7 @@ class State(Struct):
     totals: list[int] | None = None
     counted: Raw = NULL
     counted_ms: int | None = None
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
     records: bool = False
     ends: bool = False
     over: bool = False
@@ -154,7 +155,7 @@ class Calls:
         batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent or None))
 
     def early(self, call_id: str, whole: bool) -> None:
-        """Records a result that came before its call; `whole` says that it described the call too."""
+        """Records a result that came before its call; `whole` means that the result also described the call."""
         remember(self.state.early, call_id, whole, MOST_EARLY)
 
     def hold(self, call_id: str, output: Raw | None, source: Source, batch: Batch) -> None:
@@ -199,7 +200,7 @@ class Calls:
 
     def count(self, script: Script, batch: Batch) -> None:
         """Emits a script as a call itself if the log shows no call that it made."""
-        if script.made or script.counted:
+        if script.made_calls or script.counted:
             return
         script.counted = True
         name, value = named_call(script.input)

@@ -91,7 +91,7 @@ class Conversation(Calls):
         if p.role == "assistant":
             self.state.final = True
             for part in parts_of(p.content):
-                self._told(part.text, p.id)
+                self._remember_answer(part.text, p.id)
         elif p.role == "user":
             self.state.user_seen = True
             self.state.pending = [copy for copy in self.state.pending if copy.role != "user"]
@@ -105,7 +105,7 @@ class Conversation(Calls):
             for i, part in enumerate(parts):
                 if first(part.text) != b'"':
                     continue
-                self._told(part.text, p.id)
+                self._remember_answer(part.text, p.id)
                 batch.events.append(
                     AssistantText(source, f"-{i}" if many else "", answer, part.text, False, False, self.state.model)
                 )
@@ -119,7 +119,7 @@ class Conversation(Calls):
         message_id = p.id or f"u{source.row}"
         if not injected:
             self._user_turn(message_id, batch)
-            self._said(zlib.crc32(body))
+            self._remember(zlib.crc32(body))
         self.end_answer()
         batch.events.append(UserText(source, "", body, message_id, injected))
 
@@ -134,7 +134,7 @@ class Conversation(Calls):
         if len(state.turns) > MOST_TURNS:
             del state.turns[0], state.begins[0]
 
-    def _told(self, text: Raw, item_id: str | None) -> None:
+    def _remember_answer(self, text: Raw, item_id: str | None) -> None:
         """Handles a model text from a response item: its copy, before or after it, is dropped."""
         state = self.state
         state.said_id = item_id or ""
@@ -148,13 +148,13 @@ class Conversation(Calls):
             ]
             if len(state.pending) < held:
                 return
-        self._said(check)
+        self._remember(check)
 
-    def _said(self, check: int) -> None:
-        said = self.state.said
-        said.append(check)
-        if len(said) > MOST_SAID:
-            del said[0]
+    def _remember(self, check: int) -> None:
+        recent = self.state.recent_texts
+        recent.append(check)
+        if len(recent) > MOST_SAID:
+            del recent[0]
 
     def told_again(self, role: str, text: Raw, batch: Batch, item_id: str = "") -> bool:
         """Whether a text that a response item should also have is empty, or came there already. If the text has a plan,
@@ -164,7 +164,7 @@ class Conversation(Calls):
         if first(text) != b'"' or len(text) == 2:
             batch.ignore("empty text")
             return True
-        known = (role == "user" and state.user_seen) or zlib.crc32(text) in state.said
+        known = (role == "user" and state.user_seen) or zlib.crc32(text) in state.recent_texts
         known = known or (item_id != "" and item_id == state.said_id)
         if known:
             batch.ignore("user text, told again" if role == "user" else "assistant text, told again")
@@ -193,7 +193,7 @@ class Conversation(Calls):
 
     def _emit_copy(self, copy: Copy, batch: Batch) -> None:
         source = copy.source
-        if source.time_ms and self.state.told.again(f"{source.time_ms} {zlib.crc32(copy.text)}", source.length):
+        if source.time_ms and self.state.repeats.again(f"{source.time_ms} {zlib.crc32(copy.text)}", source.length):
             batch.ignore("text, repeated")
         elif copy.role == "user":
             self.end_answer()
@@ -272,7 +272,7 @@ class Conversation(Calls):
 
     def _output(self, call_id: str, output: Raw, source: Source, batch: Batch) -> None:
         state = self.state
-        script = next((one for one in state.scripts if one.call_id == call_id), None) if state.scripts else None
+        script = next((known for known in state.scripts if known.call_id == call_id), None) if state.scripts else None
         if script is None and self.answered_already(call_id, batch):
             return
         if call_id in state.running:
@@ -329,8 +329,8 @@ class Conversation(Calls):
         elif script.counted:
             outcome = verdict.outcome
             if outcome == "ok" and self.state.itemized:
-                name, said = named_call(script.input)[0], parts_of(verdict.output or ABSENT)
-                outcome = "error" if said and stopped(name, script.input, plain(said[0].text)) else outcome
+                name, parts = named_call(script.input)[0], parts_of(verdict.output or ABSENT)
+                outcome = "error" if parts and stopped(name, script.input, plain(parts[0].text)) else outcome
             self.result(source, script.call_id, verdict.output, outcome, None, None, batch)
         elif verdict.outcome == "error":
             text = plain(verdict.output or ABSENT)
@@ -353,7 +353,7 @@ class Conversation(Calls):
         self.let_go(batch)
         if source is not None:
             left = set(state.left)
-            for i, call_id in enumerate([one for one in state.open if one not in left]):
+            for i, call_id in enumerate([call for call in state.open if call not in left]):
                 self.result(source, call_id, None, "cancelled", None, None, batch, f"-{i}")
             for script in state.scripts:
                 self.ended(script)

@@ -1,10 +1,10 @@
-"""The history of a parent that a fork or a spawned thread begins with: which records are copies, and which its own.
+"""The history of a parent with which a fork or a spawned thread begins: which records are copies, and which its own.
 
-In: the records of such a thread, in file order. Out: copied or own. The first of these that can tell decides:
+In: the records of such a thread, in file order. Out: copied or own. The first of these rules that applies decides:
 1. Ids. Thread and turn ids are UUIDs of version 7, which begin with a time: turns older than the thread were copied. A
    record without an id belongs with the id before it.
 2. The parent's file: a copy holds the same content in the same order, whenever it was written.
-3. Times: what was written within one second of the thread's first record was copied.
+3. Times: records that were written within one second of the thread's first record were copied.
 Source: Codex 0.46 to 0.171. From 0.169 on, most forks name their parent's history (`history_base`) and copy nothing.
 """
 
@@ -42,7 +42,7 @@ def copied(decoder: Calls, kind: str, p: Payload, time_ms: int | None) -> bool:
 
 
 def _own_by_id(p: Payload, thread: str) -> bool | None:
-    """What the ids of a record say; None where it has none that can be compared."""
+    """Whether a record's ids show it as the thread's own; None where it has no id that can be compared."""
     if p.turn_id and _UUID7.match(p.turn_id) and _UUID7.match(thread):
         return p.turn_id[:13] >= thread[:13]
     return True if p.thread_id is not None and p.thread_id == thread else None
@@ -60,7 +60,7 @@ def _copied_by_content(decoder: Calls, kind: str, p: Payload, time_ms: int | Non
 
 
 def _place(decoder: Calls, kind: str, p: Payload) -> int | None:
-    """Where a record stands in the part of the parent's history that has not been copied yet."""
+    """The position of a record in the part of the parent's history that has not been copied yet."""
     state = decoder.state
     if decoder.history is None:
         read = decoder.context.history
@@ -96,13 +96,15 @@ def in_other_days(place: str, name: str, folder: Folder) -> list[str]:
 
 
 def _fingerprint(kind: str, p: Payload) -> int:
-    """A checksum of what a record says, without its time, blanks, and what newer versions add to older records."""
+    """A checksum of a record's content, without its time, blanks, and what newer versions add to older records."""
     named = f"{kind} {p.type} {p.role} {p.call_id} {p.turn_id} {p.model}"
     parts = (p.content, p.arguments, p.input, p.output, p.message, p.info, p.summary, p.action, p.text)
-    said = b"\0".join(map(bytes, parts)).translate(None, b" \t\r\n")
-    return crc32(said, crc32(named.encode("utf-8", "surrogatepass")))
+    content = b"\0".join(map(bytes, parts)).translate(None, b" \t\r\n")
+    return crc32(content, crc32(named.encode("utf-8", "surrogatepass")))
 
 
 def begins(state: State, parent: str | None, *, declared: bool) -> None:
-    """A copy of the parent's history may follow. `declared`: the log says so; else its first record decides."""
+    """A copy of the parent's history may follow. `declared`: the log announces it; otherwise its first record
+    decides.
+    """
     state.parent, state.replay, state.declared = parent, True, declared

@@ -64,9 +64,9 @@ class Items(Conversation):
             return
         kind = item.type
         if p.thread_id is not None and p.thread_id != self.state.thread and self.state.thread is not None:
-            # What a review does appears here too, but it has a log of its own.
+            # The items of a review appear here as well, but it has a log of its own.
             batch.ignore("item of another thread")
-        elif kind in MESSAGES and self.state.told.again(check(record, source.time_ms)):
+        elif kind in MESSAGES and self.state.repeats.again(check(record, source.time_ms)):
             batch.ignore(f"item_completed:{kind}, repeated")
         elif kind == "AgentMessage":
             for part in parts_of(item.content):
@@ -136,7 +136,7 @@ class Items(Conversation):
         elif state.scripts or item.type in ENDING:
             script = self._script_of(item, source.row)
             if script is None:
-                self._made(item, None, source, batch)
+                self._complete(item, None, source, batch)
                 self.early(call_id, True)
             elif script in state.scripts:
                 self._inner(item, script, source, batch)
@@ -145,12 +145,12 @@ class Items(Conversation):
                 remember(state.answered, call_id, False, MOST_ANSWERED)
                 batch.ignore("item of a script that ended")
             else:
-                self._made(item, script, source, batch)
+                self._complete(item, script, source, batch)
         else:
             batch.ignore(f"{item.type}, told again")
 
     def _script_of(self, item: Item, row: int) -> Script | None:
-        """The script that made a call: a running one, nearly always the only one, or one that ended just before."""
+        """The script that made a call: a running script (nearly always the only one), or a script that just ended."""
         scripts, silent = self.state.scripts, self.state.silent
         if silent:  # no more items of a script that ended long ago are expected
             silent = self.state.silent = [s for s in silent if not 0 < s.over < row - LATEST]
@@ -158,7 +158,7 @@ class Items(Conversation):
             return scripts[0]
         if not scripts and not item.id.startswith("exec-"):
             return None
-        did = _did(item)
+        did = _identity(item)
         found = maker(scripts, did) or maker(silent[::-1], did)
         if found is not None:
             return found
@@ -172,11 +172,11 @@ class Items(Conversation):
             # The script continued in the background and is the call itself: this is its end.
             self._finish(item, script.call_id, source, batch)
             return
-        script.made = True
-        self._made(item, script, source, batch)
+        script.made_calls = True
+        self._complete(item, script, source, batch)
         script.last_ms = source.time_ms
 
-    def _made(self, item: Item, script: Script | None, source: Source, batch: Batch) -> None:
+    def _complete(self, item: Item, script: Script | None, source: Source, batch: Batch) -> None:
         """Emits a call that only its item shows."""
         name, value = described(item)
         answer = script.message_id if script is not None else self.answer(source)
@@ -205,8 +205,8 @@ class Items(Conversation):
         batch.events.append(Notification(source, "", f"subagent_{kind or 'activity'}", agent))
 
 
-def _did(item: Item) -> str:
-    """What identifies a call in its script's text: the command, a changed file, or the tool."""
+def _identity(item: Item) -> str:
+    """The text that identifies a call in its script: the command, a changed file, or the tool."""
     if item.type == "CommandExecution":
         command = decode_json(item.command) if given(item.command) else ""
         last = command[-1] if isinstance(command, list) and command else command  # pyright: ignore[reportUnknownVariableType] - decoded JSON
@@ -258,19 +258,19 @@ def changes_of(changes: Raw) -> Any:
         return value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
     out: list[dict[str, Any]] = []
     for path, change in value.items():  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-        one: dict[str, Any] = {"path": path}
+        entry: dict[str, Any] = {"path": path}
         if isinstance(change, dict):
             kind: Any = change.get("type")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
             if kind is None and len(change) == 1:  # pyright: ignore[reportUnknownArgumentType] - the oldest form: {"add": {…}}
                 kind, change = next(iter(change.items()))  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - decoded JSON
-            one["kind"] = kind
-            one.update((k, v) for k, v in change.items() if k != "type") if isinstance(change, dict) else None  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType,reportUnknownMemberType] - decoded JSON
-        out.append(one)
+            entry["kind"] = kind
+            entry.update((k, v) for k, v in change.items() if k != "type") if isinstance(change, dict) else None  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType,reportUnknownMemberType] - decoded JSON
+        out.append(entry)
     return out
 
 
 def output_of(item: Item) -> Raw | None:
-    """What a call returned: its whole output, result or error."""
+    """The result of a call: its whole output, result or error."""
     if given(item.aggregated_output):
         return item.aggregated_output
     if given(item.error):

@@ -1,7 +1,7 @@
 """Reads from the text of a tool's output how the call ended, and how outputs are stored.
 
 In: the `output` member of a response item: a string, a list of content parts, an object; a list of byte values in the
-oldest streams. Out: the output to keep, the outcome and the exit code, None if nothing is said.
+oldest streams. Out: the output to keep, the outcome and the exit code; None where the text does not show them.
 Source: the dialects of Codex 0.27 to 0.171 (formats.md 4.4). Only beginnings that Codex itself writes are considered.
 """
 
@@ -43,8 +43,8 @@ _ERROR = re.compile(
 )
 _COMMAND = b'"Command: '
 _SCRIPT_RUNS = "Script running with cell ID"
-_TELLING = frozenset("COPTWEacepsufwvmtirMUF`")  # first letters of the texts that the expressions match
-_TELLING_JSON = frozenset(letter.encode() for letter in _TELLING | {"S", "\\", '"'})  # as they appear in JSON
+_FIRST_LETTERS = frozenset("COPTWEacepsufwvmtirMUF`")  # first letters of the texts that the expressions match
+_FIRST_JSON_LETTERS = frozenset(letter.encode() for letter in _FIRST_LETTERS | {"S", "\\", '"'})  # as in JSON
 _FIRST_PART = re.compile(rb'\[\{"type":"\w+","text":("(?:[^"\\]++|\\.)*+")[,}]', re.S)
 _EXIT_JSON = re.compile(
     rb'"(?:(?:Chunk ID|Wall time):(?:[^\\"]|\\[^n])*+\\n|Output:\\n)*+(?:Process exited with code|Exit code:) (-?\d+)'
@@ -79,11 +79,11 @@ def judge(output: Raw) -> Verdict:
         if found is not None and found.end() < HEAD:
             code = int(found[1])
             return Verdict(output, "error" if code else "ok", code)
-        if data[1:2] not in _TELLING_JSON:
+        if data[1:2] not in _FIRST_JSON_LETTERS:
             return Verdict(output)
-        if data.startswith(_COMMAND):  # 0.115 repeats the command, of any length, before what others say
-            said = text_of(output)
-            return judge_text(said[said.find("\nChunk ID: ") + 1 :], output)
+        if data.startswith(_COMMAND):  # 0.115 puts the command, of any length, before the text that others begin with
+            printed = text_of(output)
+            return judge_text(printed[printed.find("\nChunk ID: ") + 1 :], output)
         return judge_text(text_of(data) if whole else _beginning(data, output), output)
     if head == b"[":
         if data[1:2].isdigit():
@@ -92,7 +92,7 @@ def judge(output: Raw) -> Verdict:
             return judge_text(text, to_raw(text) if text else output)
         part = _FIRST_PART.match(data)
         if part is not None:
-            if part[1][1:2] not in _TELLING_JSON:
+            if part[1][1:2] not in _FIRST_JSON_LETTERS:
                 return Verdict(output)
             try:
                 return judge_text(_decode_str(part[1]), output)
@@ -128,11 +128,11 @@ def judge_text(text: str, output: Raw) -> Verdict:
         if text.startswith(_SCRIPT_RUNS):
             return Verdict(output, running=True)
         if text.startswith("Script failed"):
-            thrown = _SCRIPT_ERROR.search(output)  # what the call that failed would have had as its output
+            thrown = _SCRIPT_ERROR.search(output)  # the output that the failed call would have returned
             refused = thrown is not None and _denied(text_of(b'"%b"' % thrown[1])[:HEAD], output)
             return Verdict(output, "denied" if refused else "error")
         return Verdict(output, "ok") if text.startswith("Script completed") else Verdict(output)
-    if text[:1] not in _TELLING:
+    if text[:1] not in _FIRST_LETTERS:
         return Verdict(output)
     head = text[:HEAD]
     found = _EXIT.match(head)
@@ -217,12 +217,12 @@ _mcp_output = msgspec.json.Decoder(_McpOutput).decode
 
 
 def mcp_result(raw: Raw) -> tuple[Raw, bool]:
-    """What an MCP call returned, without the `Ok` or `Err` around it, and whether the call failed."""
+    """The result of an MCP call, without the `Ok` or `Err` around it, and whether the call failed."""
     try:
-        told = _mcp_result(raw)
-        if given(told.error):
-            return told.error, True
-        return (told.ok, bool(_mcp_output(told.ok).isError)) if given(told.ok) else (raw, False)
+        result = _mcp_result(raw)
+        if given(result.error):
+            return result.error, True
+        return (result.ok, bool(_mcp_output(result.ok).isError)) if given(result.ok) else (raw, False)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return raw, False  # of another shape
 
@@ -230,4 +230,4 @@ def mcp_result(raw: Raw) -> tuple[Raw, bool]:
 def dynamic_output(parts: Raw) -> Raw:
     """The output of a client's own tool: its text, or all parts if some are none."""
     texts = [part.text for part in parts_of(parts)]
-    return join_strings(texts) if texts and all(first(one) == b'"' for one in texts) else parts
+    return join_strings(texts) if texts and all(first(text) == b'"' for text in texts) else parts

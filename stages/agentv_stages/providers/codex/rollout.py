@@ -1,11 +1,11 @@
 """Codex rollouts with an envelope (`{timestamp, type, payload}`) to events.
 
-In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.171. End rule: `task_complete` (complete, or error if it says so) and
+In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.171. End rule: `task_complete` (complete, or error if it has one) and
 `turn_aborted` (interrupted); versions before 0.10x do not record a good end, so their file is complete if no call is
 open and an answer comes last.
-Usage: `token_usage_record` (0.16x), one per model call; else `token_count`, whose cumulative totals are differenced. A
-fork begins with a copy of its parent's history (`copied_history`); a fork of 0.169 names it instead. A rewound thread
-continues in a further file (0.169), whose ordinals start where the kept history ends.
+Usage: `token_usage_record` (0.16x), one per model call; without it `token_count`, whose cumulative totals are
+differenced. A fork begins with a copy of its parent's history (`copied_history`); a fork of 0.169 names it instead. A
+rewound thread continues in a further file (0.169), whose ordinals start where the kept history ends.
 """
 
 import re
@@ -43,7 +43,7 @@ class RolloutDecoder(Items):
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_rollout(record.data)
         kind, p, state, context = line.type, line.payload, self.state, self.context
-        # Half of the lines say nothing new; they are dropped before any object is made from them.
+        # Half of the lines contain nothing new; they are dropped before any object is made from them.
         if kind == "response_item":
             if line.metadata is not None and line.metadata.compaction_output:
                 batch.ignore("summary for a compaction")  # 0.169 on; `compacted` has its text, the live stream has not
@@ -57,12 +57,12 @@ class RolloutDecoder(Items):
                         return
                 elif p.type in UNNAMED:
                     state.ordinal = line.ordinal
-                    mark = checksum(record.data)  # in the key, too: all reviews have the same ids
-                    if state.told.again(f"{p.id} {mark}" if p.id else check(record, line.timestamp), mark):
+                    mark = checksum(record.data)  # also part of the key: all reviews have the same ids
+                    if state.repeats.again(f"{p.id} {mark}" if p.id else check(record, line.timestamp), mark):
                         self.repeated(p)
                         batch.ignore(f"{p.type or 'message'}, repeated")
                         return
-                elif p.type in CALLS and state.told.again(check(record, line.timestamp)):
+                elif p.type in CALLS and state.repeats.again(check(record, line.timestamp)):
                     if p.call_id in state.answered and p.call_id not in state.open:  # its output would end an answer
                         batch.ignore(f"{p.type}, repeated")
                         return
@@ -84,13 +84,13 @@ class RolloutDecoder(Items):
                     if state.reviewing:
                         batch.ignore("text of a review")
                         return
-                    again = state.told.again(check(record, line.timestamp))
+                    again = state.repeats.again(check(record, line.timestamp))
                     if self.told_again(COPIED[event], p.message, batch) or again:
                         return
         elif kind in IGNORED_LINES:
             batch.ignore(kind)
             return
-        elif kind == "turn_context" and not state.replay and state.told.again(check(record, line.timestamp)):
+        elif kind == "turn_context" and not state.replay and state.repeats.again(check(record, line.timestamp)):
             batch.ignore("turn_context, repeated")
             return
         elif kind == "turn_context" and not state.replay and (not p.model or p.model == state.model):
@@ -169,7 +169,7 @@ class RolloutDecoder(Items):
             batch.unknown_type(f"event_msg:{kind}", record)
 
     def _again(self, source: Source, record: Record) -> bool:
-        return self.state.told.again(check(record, source.time_ms))
+        return self.state.repeats.again(check(record, source.time_ms))
 
     def _notice(self, p: Payload, source: Source, batch: Batch) -> None:
         kind = p.type
@@ -186,12 +186,12 @@ class RolloutDecoder(Items):
     def _take_back(self, left: int, reason: str, source: Source, batch: Batch) -> bool:
         """Retracts all remembered turns but the first `left`; False if there are none to retract."""
         turns = self.state.turns
-        gone = tuple(message for turn in turns[left:] for message in turn)
+        reverted = tuple(message for turn in turns[left:] for message in turn)
         del turns[left:], self.state.begins[left:]
         self.end_answer()
-        if gone:
-            batch.events.append(Retract(source, "", gone, reason))
-        return bool(gone)
+        if reverted:
+            batch.events.append(Retract(source, "", reverted, reason))
+        return bool(reverted)
 
     # The session
 
@@ -250,9 +250,9 @@ class RolloutDecoder(Items):
             batch.ignore("turn_context")
 
     def _voice(self, p: Payload, source: Source, batch: Batch) -> None:
-        """What was said in a voice session (0.171): a notification, as it is no turn of the thread's own model."""
-        said = p.channels.voice_transcript if p.channels is not None else None
-        role, text = (p.role, p.text) if said is None else (said.role, said.text)
+        """A text of a voice session (0.171): a notification, as it is no turn of the thread's own model."""
+        voice = p.channels.voice_transcript if p.channels is not None else None
+        role, text = (p.role, p.text) if voice is None else (voice.role, voice.text)
         if word(text):
             batch.events.append(Notification(source, "", f"voice_{role}", word(text)))
         else:

@@ -1,4 +1,4 @@
-"""The types of lines and events in Codex's rollouts: those that say nothing new, notices, and repeated texts.
+"""The types of lines and events in Codex's rollouts: types without new content, notices, and repeated texts.
 
 Source: Codex 0.4x to 0.171; the newest types are from that version's binary and schema.
 """

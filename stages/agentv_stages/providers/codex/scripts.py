@@ -1,7 +1,7 @@
-"""Code mode: reads from the text of an `exec` script what it is about to do.
+"""Code mode: reads from the text of an `exec` script which calls it will make.
 
-The calls that a script makes are counted from the log's items. Some calls leave no item (a patch that does not apply, a
-command that still runs when the script yields, one that the sandbox stopped); if the text of such a script names
+The calls that a script makes are counted from the log's items. Some calls leave no item: a patch that does not apply, a
+command that still runs when the script yields, a command that the sandbox stopped. If the text of such a script names
 exactly one tool, the script counts as that call.
 Source: Codex 0.169 to 0.171, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
 """
@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from agentv_stages.model.event import Source
 from agentv_stages.model.payload import decode_json, text_of, to_raw
@@ -26,8 +26,9 @@ _MOST = 262_144
 
 
 class Script(Struct, gc=False):
-    """A script that may still make calls. `made`: it made one, so it is not a call itself. `counted`: it was emitted as
-    a call. `last_ms` is when its last call ended, or when it began. `over` is the row of its last output, if any.
+    """A script that may still make calls. `made_calls`: it made one, so it is not a call itself. `counted`: it was
+    emitted as a call. `last_ms` is when its last call ended, or when it began. `over` is the row of its last output, if
+    any.
     """
 
     call_id: str
@@ -35,7 +36,7 @@ class Script(Struct, gc=False):
     message_id: str
     source: Source
     model: str | None = None
-    made: bool = False
+    made_calls: bool = field(default=False, name="made")
     counted: bool = False
     last_ms: int | None = None
     over: int = 0
@@ -48,7 +49,7 @@ def maker(scripts: list[Script], did: str) -> Script | None:
     for script in scripts if did else ():
         text = decode_json(script.input)
         if isinstance(text, str) and (did in text or quoted in text):
-            if not script.made and not script.counted:
+            if not script.made_calls and not script.counted:
                 return script
             found = found or script
     return found
@@ -73,21 +74,21 @@ def named_call(script: Raw) -> tuple[str, Raw]:
     return name, script if arguments is None else to_raw(arguments)
 
 
-def stopped(name: str, script: Raw, said: str) -> bool:
+def stopped(name: str, script: Raw, output: str) -> bool:
     """Whether the only call of a script that completed cannot have ended well, because the log has no item of it.
 
     A command without an item still runs if it was given up after its yield time; before that, the sandbox stopped it.
-    `said`: the first lines of the script's output.
+    `output`: the first lines of the script's output.
     """
     if name != "exec_command":
         return name == "apply_patch"
-    asked, wall = _YIELD.search(text_of(script)), _WALL.search(said[:200])
-    limit_ms = int(asked[1]) if asked is not None and len(asked[1]) < 10 else _YIELD_MS
+    yielded, wall = _YIELD.search(text_of(script)), _WALL.search(output[:200])
+    limit_ms = int(yielded[1]) if yielded is not None and len(yielded[1]) < 10 else _YIELD_MS
     return wall is not None and float(wall[1]) * 1000 < limit_ms
 
 
 def _only_tool(text: str) -> re.Match[str] | None:
-    """Where a script calls a tool, if in one place only. The expression alone would be tried at every letter."""
+    """The only call of a tool in a script; None if there are several. The expression alone would try every letter."""
     only: re.Match[str] | None = None
     at = text.find("tools")
     while at >= 0:
@@ -110,7 +111,7 @@ def _arguments(text: str, at: int) -> Any:
 
 
 def _patch(text: str) -> str:
-    """The patch in a script: the string literal that holds it, else the script."""
+    """The patch in a script: the string literal that holds it, or the whole script if there is none."""
     begin = text.find(_PATCH)
     quote = text.rfind('"', 0, begin) if begin >= 0 else -1
     if quote >= 0:

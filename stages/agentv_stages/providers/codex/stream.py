@@ -81,7 +81,7 @@ class ItemStream:
         self.state = State()
 
     def flush(self, batch: Batch) -> None:
-        """Emits the calls that began without saying what they do and never ended."""
+        """Emits the calls that began without details and never ended."""
         silent, self.state.silent = self.state.silent, {}
         for call_id, name in silent.items():
             source = Source(self.context.file, 0, 0, 0, None, self.context.stream)
@@ -97,7 +97,7 @@ class ItemStream:
     def started(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
         kind = item.type or item.item_type
         call_id = self._id(item, source)
-        if self.state.over.known(call_id, _asked(item)):
+        if self.state.over.known(call_id, _content_check(item)):
             batch.ignore("item.started, repeated")
         elif kind == "web_search" and not word(item.query):
             self.state.silent[call_id] = kind
@@ -125,7 +125,7 @@ class ItemStream:
     def completed(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
         kind = item.type or item.item_type
         state = self.state
-        if self.repeated(item.id, batch, _asked(item)):
+        if self.repeated(item.id, batch, _content_check(item)):
             return
         if kind == "agent_message" or kind == "assistant_message":
             batch.events.append(AssistantText(source, "", self._answer(source), text(item), False, False, state.model))
@@ -149,10 +149,10 @@ class ItemStream:
         else:
             batch.unknown_type(f"item:{kind}", record)
 
-    def repeated(self, item_id: str, batch: Batch, asked: int = 0) -> bool:
-        """Whether an item that `asked` for the same ended before; marks it as ended."""
+    def repeated(self, item_id: str, batch: Batch, check: int = 0) -> bool:
+        """Whether an item with the same id and the same content (`check`) ended before; marks it as ended."""
         runs = self.state.runs
-        if not item_id or not self.state.over.again(f"{item_id}@{runs}" if runs > 1 else item_id, asked):
+        if not item_id or not self.state.over.again(f"{item_id}@{runs}" if runs > 1 else item_id, check):
             return False
         batch.ignore("item.completed, repeated")
         return True
@@ -265,11 +265,11 @@ class ExecDecoder(ItemStream):
         batch.events.append(SessionEnd(source, "", status, failure, result_json=Raw(record.data)))
 
 
-def _asked(item: Item) -> int:
-    """A checksum of what a text says or a call asks for: one word may stand in the place of all ids, and items of the
+def _content_check(item: Item) -> int:
+    """A checksum of a text or of a call's input. One word may stand in the place of all ids, and items of the
     app-server carry call ids, which some model servers reuse.
 
-    0 for items whose last form says more than the first.
+    0 for items whose last form has more than the first.
     """
     kind = item.type or item.item_type
     if kind in ("agent_message", "assistant_message", "reasoning"):

@@ -1,6 +1,6 @@
-"""Titles of Codex threads: `session_index.jsonl` beside the folder of sessions in, title by thread id out.
+"""Titles of Codex threads. In: `session_index.jsonl` beside the folder of sessions. Out: titles by thread id.
 
-Rollouts do not contain the name that a person gives a thread. Of several lines for one thread the last holds.
+Rollouts do not contain the name that a person gives a thread. The last of several lines for one thread counts.
 Source: Codex 0.171, `{"id", "thread_name", "updated_at"}`; its databases hold the same names (`state_5.sqlite`).
 """
 

@@ -20,7 +20,7 @@ def recorded(decoder: Calls, p: Payload, source: Source, batch: Batch) -> None:
     if usage is None:
         batch.ignore("token_usage_record")
         return
-    if decoder.state.told.again(p.response_id):
+    if decoder.state.repeats.again(p.response_id):
         batch.ignore("token_usage_record, repeated")
         return
     key = p.response_id or f"u{source.row}"
@@ -59,7 +59,7 @@ def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
         if before is not None and not shrunk:
             now = list(map(sub, now, before))
         elif before is None and info.last_token_usage is not None:
-            # A resumed session's first total includes what was spent before this file.
+            # A resumed session's first total includes the tokens that were spent before this file.
             now = _counters(info.last_token_usage)
         used = Tokens(*[None if part is None else n for n, part in zip(now, astuple(total), strict=True)])
     if not (used.input_tokens or used.output_tokens):
