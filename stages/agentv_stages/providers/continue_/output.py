@@ -1,7 +1,7 @@
-"""What `cn -p --format json` prints to events: the final answer, and before it notices of compactions.
+"""The output of `cn -p --format json` to events: the final answer, and before it notices of compactions.
 
-The answer is wrapped in an object only if it is not JSON itself; one that is JSON is printed as it is, so that nothing
-shows whose it is. An error goes to standard error, as an object of the same kind.
+The answer is wrapped in an object only if it is not JSON itself. An answer that is JSON is printed as it is, so that
+nothing marks it as Continue's. An error goes to standard error, as an object of the same kind.
 End rule: the answer, an error, or that the prompt `/compact` has been carried out.
 Source: Continue CLI 1.5.47, `commands/chat.ts` and recorded runs.
 """

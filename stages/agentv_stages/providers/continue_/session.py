@@ -145,7 +145,7 @@ class _Reading:
             for i, text in enumerate(_texts(message.content)):
                 self.events.append(Reasoning(self.source, f"-{place}-{i}", message_id, text))
         elif role == "tool":
-            self._told(place, message)
+            self._tool_message(place, message)
         else:
             self.batch.unknown_type(f"message/{role}", self.record)
         if given(item.conversationSummary):
@@ -182,12 +182,12 @@ class _Reading:
     def _ran(self, place: int, item: Item) -> None:
         """A command that the user ran with `!`, and its output: not a call, as no model asked for it."""
         for i, state in enumerate(item.toolCallStates or []):
-            said = _command(state.toolCall or AskedCall()), _output(state) or ABSENT
-            for k, text in enumerate(said):
+            texts = _command(state.toolCall or AskedCall()), _output(state) or ABSENT
+            for k, text in enumerate(texts):
                 self._user(f"-{place}-{i}-{k}", f"{_message_id(place)}-{i}-{k}", text, True)
 
     def _result(self, part: str, call_id: str, name: str, state: CallState, over: bool) -> None:
-        """The end of a call, or what it has printed so far; nothing if it has not begun."""
+        """Emits the end of a call, or its output so far; nothing if it has not begun."""
         output = _output(state)
         if over and state.status in RUNNING:
             self.ended.add(call_id)
@@ -201,8 +201,8 @@ class _Reading:
         outcome, exit_code = ending(name, state.status, text_of(output))
         self.events.append(ToolResult(self.source, part, call_id, output, outcome, exit_code))
 
-    def _told(self, place: int, message: Message) -> None:
-        """A result that is a message of its own; the states of the calls have it, too."""
+    def _tool_message(self, place: int, message: Message) -> None:
+        """Handles a result that is a message of its own; the states of the calls also have it."""
         call_id = self.named.get(message.toolCallId or "", message.toolCallId)
         if call_id is None or call_id in self.ended:
             self.batch.ignore("message/tool")
@@ -218,12 +218,12 @@ class _Reading:
 
 def _calls(item: Item, message: Message) -> Iterator[tuple[AskedCall, CallState | None]]:
     """The calls that an answer asks for, each with its state if the log has one."""
-    asked = message.toolCalls or []
+    asked_calls = message.toolCalls or []
     states = item.toolCallStates
     if states is None:
-        yield from ((call, None) for call in asked)
+        yield from ((call, None) for call in asked_calls)
         return
-    known = {call.id: call for call in asked}
+    known = {call.id: call for call in asked_calls}
     for state in states:
         call = state.toolCall or known.get(state.toolCallId) or AskedCall()
         yield AskedCall(state.toolCallId or call.id, call.function), state
@@ -250,7 +250,7 @@ def _command(call: AskedCall) -> Raw:
 
 
 def _output(state: CallState) -> Raw | None:
-    contents = [one.content for one in state.output or () if given(one.content)]
+    contents = [entry.content for entry in state.output or () if given(entry.content)]
     if len(contents) > 1:
         return to_raw("\n".join(map(text_of, contents)))
     return contents[0] if contents else None

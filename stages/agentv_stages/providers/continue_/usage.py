@@ -20,14 +20,14 @@ _SMALLEST = 1e-9  # dollars: differences below it are from rounding
 def answer_usage(source: Source, part: str, key: str, used: Usage) -> TokenUsage | None:
     """The tokens of one answer; None if the server gave none, which are zeros in Anthropic's adapter."""
     prompt = used.prompt_tokens_details or PromptDetails()
-    made = used.completion_tokens_details or CompletionDetails()
+    details = used.completion_tokens_details or CompletionDetails()
     read, write, tokens = prompt.cache_read_tokens, prompt.cache_write_tokens, used.prompt_tokens
     if tokens is not None and _counted_apart(used):
         tokens += (read or 0) + (write or 0)
     if not tokens and not used.completion_tokens:
         return None
     cached = prompt.cached_tokens if read is None else read
-    counted = (tokens, cached, write, None, used.completion_tokens, made.reasoning_tokens)
+    counted = (tokens, cached, write, None, used.completion_tokens, details.reasoning_tokens)
     return TokenUsage(source, part, key, "call", used.model, *counted)
 
 
@@ -38,9 +38,9 @@ def _counted_apart(used: Usage) -> bool:
 
 
 def session_usage(source: Source, answers: Sequence[tuple[Usage, TokenUsage]], total: Total) -> TokenUsage | None:
-    """The session's total; None if it says nothing.
+    """The session's total; None if it contains nothing.
 
-    It is told also where it is the sum of the answers: for a moment it has an answer that the history has not yet.
+    It is emitted even if it is the sum of the answers: for a moment it includes an answer that the history lacks.
     """
     cost = _cost(total)
     if total.promptTokens is None or _sums(used for used, _ in answers) == (total.promptTokens, total.completionTokens):
@@ -52,15 +52,15 @@ def session_usage(source: Source, answers: Sequence[tuple[Usage, TokenUsage]], t
         tokens = (sums.input, sums.cached, sums.cache_write, None, sums.output, sums.reasoning)
     else:  # the log does not say what of the rest was cached, or reasoning
         details = total.promptTokensDetails or TotalDetails()
-        apart = (details.cachedTokens or 0) + (details.cacheWriteTokens or 0)
+        beside = (details.cachedTokens or 0) + (details.cacheWriteTokens or 0)
         if any("/" in (used.model or "") for used, _ in answers):
-            apart = 0
-        tokens = (total.promptTokens + apart, None, None, None, total.completionTokens, None)
+            beside = 0
+        tokens = (total.promptTokens + beside, None, None, None, total.completionTokens, None)
     return TokenUsage(source, "-total", "total", "session", None, *tokens, covers_streams=True, cost_usd=cost)
 
 
 def _cost(total: Total) -> float | None:
-    """What Continue reports; None if it knew no price, and so assumed one for all calls."""
+    """The cost that Continue reports; None if it knew no price, and so assumed one for all calls."""
     cost = total.totalCost
     if not cost or total.promptTokens is None or total.completionTokens is None:
         return None
@@ -77,8 +77,8 @@ def copied(items: Sequence[tuple[int, Item]], total: Total | None) -> int:
         return 0
     wanted = (total.promptTokens, total.completionTokens)
     found = [(i, usage) for i, (_, item) in enumerate(items) if (usage := _usage_of(item)) is not None]
-    prompt, made = _sums(usage for _, usage in found)
-    if prompt <= wanted[0] or made < wanted[1]:
+    prompt, completion = _sums(usage for _, usage in found)
+    if prompt <= wanted[0] or completion < wanted[1]:
         return 0
     own, first_own = (0, 0), len(items)
     for i, usage in reversed(found):
@@ -99,4 +99,4 @@ def _usage_of(item: Item) -> Usage | None:
 def _sums(usages: Iterable[Usage]) -> tuple[int, int]:
     """Prompt and completion tokens as Continue counts them."""
     counted = [(usage.prompt_tokens or 0, usage.completion_tokens or 0) for usage in usages]
-    return sum(prompt for prompt, _ in counted), sum(made for _, made in counted)
+    return sum(prompt for prompt, _ in counted), sum(completion for _, completion in counted)

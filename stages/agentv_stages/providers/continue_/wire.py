@@ -41,7 +41,7 @@ class CompletionDetails(Struct, gc=False):
 
 
 class Usage(Struct, gc=False):
-    """Tokens of one answer. With Anthropic's API `prompt_tokens` excludes what was read from and written to caches."""
+    """Tokens of one answer. With Anthropic's API `prompt_tokens` excludes tokens read from and written to caches."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -114,7 +114,7 @@ class Part(Struct, gc=False):
 
 
 class Line(Struct, gc=False):
-    """What `cn -p --format json` prints: the answer, or a notice."""
+    """A line of `cn -p --format json`: the answer, or a notice."""
 
     response: Raw = ABSENT
     status: str | None = None

@@ -78,8 +78,8 @@ def _acp_decoder(context: DecodeContext) -> AcpDecoder:
 def _detect_acp(head: Head) -> float:
     """Copilot's own ACP output; without the answer to `initialize` it counts only if Copilot was asked for."""
     found = detect(head)
-    who = speaker(head) if found else ""
-    return found if who == "copilot" else 0.0 if who else found / 2
+    agent = speaker(head) if found else ""
+    return found if agent == "copilot" else 0.0 if agent else found / 2
 
 
 PROVIDER = Provider(

@@ -1,7 +1,7 @@
 """The event types of GitHub Copilot: those kept as notifications, and those known to carry nothing worth keeping.
 
 Source: the session event schema of Copilot CLI 0.0.400 to 1.0.102, and types that only its logs have (`model.message`
-and the like: what a compaction in the terminal asked its model).
+and the like: the model calls of a compaction in the terminal).
 """
 
 from typing import NamedTuple

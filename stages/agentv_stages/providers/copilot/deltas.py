@@ -16,12 +16,12 @@ MOST_AGENTS = 1_000
 
 
 def number_of(source: Source) -> int:
-    """What distinguishes the answer of a record from others with its id: its time, or else its row."""
+    """A number that distinguishes a record's answer from others with its id: its time, or its row if it has no time."""
     return source.time_ms or source.row + 1
 
 
 class Events(Protocol):
-    """What the decoder offers to the functions that handle its rarer lines."""
+    """The part of the decoder that the functions for its rarer lines use."""
 
     state: EventsState
 
@@ -29,7 +29,7 @@ class Events(Protocol):
 
 
 def pending_of(state: EventsState, agent: str | None) -> Pending:
-    """What is known of an agent's answer; "" and None mean the main agent."""
+    """The state of an agent's answer; "" and None mean the main agent."""
     known = state.pending
     found = known.get(agent or "")
     if found is None:

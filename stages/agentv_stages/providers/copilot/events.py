@@ -116,9 +116,9 @@ class EventsDecoder:
             if line.kind == "session.start" and record.row == 0 and not line.agentId:
                 self.state.begun_ms = source.time_ms
         except msgspec.ValidationError as error:  # the path that it names starts in `data`; `Decode` prunes by it
-            told = str(error)
-            told = told.replace("`$", "`$.data", 1) if "`$" in told else f"{told} - at `$.data`"  # null, or no object
-            raise msgspec.ValidationError(told) from None
+            text = str(error)
+            text = text.replace("`$", "`$.data", 1) if "`$" in text else f"{text} - at `$.data`"  # null, or no object
+            raise msgspec.ValidationError(text) from None
 
     def _begins(self, line: wire.Rare, record: Record, batch: Batch) -> None:
         """A log on disk begins. After other records it is another log, of this session or of another."""
@@ -153,14 +153,14 @@ class EventsDecoder:
         for agent in list(self.state.pending):
             give_up(self, agent, batch)
 
-    # what an agent says
+    # an agent's texts
 
     def _message(self, line: wire.MessageLine, record: Record, batch: Batch) -> None:
         data, state = line.data, self.state
         agent, started_by = line.agentId, data.parentToolCallId
         if state.noticed and not agent and notices.is_automatic(self, line, record, batch):
             return
-        if state.told.again(line.id, checksum(record.data)):
+        if state.repeats.again(line.id, checksum(record.data)):
             batch.ignore("assistant.message/again")
             state.failure, state.aborted = None, False
             if state.pending:
@@ -240,7 +240,7 @@ class EventsDecoder:
         batch.ignore(line.kind)
 
     def _attempt(self, line: wire.Attempt, record: Record, batch: Batch) -> None:
-        """A new attempt: what the previous one printed is void."""
+        """Begins a new attempt: the output of the previous attempt is void."""
         pending = self.state.pending.get(line.agentId or "")
         if pending is not None:
             pending.answer_thought = 0

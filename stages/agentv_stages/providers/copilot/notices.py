@@ -1,4 +1,4 @@
-"""What Copilot reports beside its work: permissions, hooks, sub-agents, notices in; notifications out."""
+"""Copilot's reports beside its work. In: permissions, hooks, sub-agents, notices. Out: notifications."""
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, Source
@@ -21,9 +21,9 @@ def notice(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 
 
 def permission_asked(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    asked = wire.decode_permission(line.data).permissionRequest or wire.PermissionAsked()
-    text = ": ".join(filter(None, (asked.kind, asked.fullCommandText or asked.intention)))
-    batch.events.append(Notification(source, "", "permission_request", text, "info", asked.toolCallId))
+    request = wire.decode_permission(line.data).permissionRequest or wire.PermissionAsked()
+    text = ": ".join(filter(None, (request.kind, request.fullCommandText or request.intention)))
+    batch.events.append(Notification(source, "", "permission_request", text, "info", request.toolCallId))
 
 
 def permission_answered(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:

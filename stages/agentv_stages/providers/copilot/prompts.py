@@ -1,4 +1,4 @@
-"""What reaches Copilot's model from outside: user messages and system notifications in, user texts out."""
+"""Texts that reach Copilot's model from outside. In: user messages and system notifications. Out: user texts."""
 
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import Source, UserText
@@ -17,7 +17,7 @@ def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
         batch.ignore("user.message/empty")
         return
     at.state.failure, at.state.aborted = None, False
-    if at.state.told.again(line.id, checksum(line.data)):
+    if at.state.repeats.again(line.id, checksum(line.data)):
         batch.ignore("user.message/again")
         return
     origin = data.source
@@ -29,7 +29,7 @@ def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 def system(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     """A system notification that the model reads."""
     data = wire.decode_failure(line.data)
-    if at.state.told.again(line.id, checksum(line.data)):
+    if at.state.repeats.again(line.id, checksum(line.data)):
         batch.ignore("system.notification/again")
         return
     at.state.noticed = line.id

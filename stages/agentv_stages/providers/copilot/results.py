@@ -61,7 +61,7 @@ def ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | No
     if data.shellExecution is not None:
         code = data.shellExecution.exitCode
     if code is None and exits:
-        code = next((one.exitCode for one in exits if one.exitCode is not None), None)
+        code = next((entry.exitCode for entry in exits if entry.exitCode is not None), None)
     if code is None and output is not None and b" code" in bytes(memoryview(output)[-48:]):
         found = EXIT_CODE.search(text_of(output)[-200:])
         code = int(found[1]) if found else None

@@ -34,7 +34,7 @@ def shutdown(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     """The last line of a log on disk, with the totals of its run."""
     data = wire.decode_shutdown(line.data)
     give_up_all(at, batch)
-    if not at.state.told.again(line.id, checksum(line.data)):
+    if not at.state.repeats.again(line.id, checksum(line.data)):
         usage.of_run(at, data, source, batch)
     status, reason = _verdict(at.state)
     if data.shutdownType == "error" and status == "complete":
@@ -58,7 +58,7 @@ def result(at: Events, data: wire.ResultLine, record: Record, batch: Batch) -> N
         status, reason = ("error" if status == "complete" else status), reason or f"exit code {data.exitCode}"
     elif data.exitCode == 0 and status == "error":
         status, reason = "complete", None
-    again = at.state.told.again(check(record, data.timestamp))
+    again = at.state.repeats.again(check(record, data.timestamp))
     took = data.usage.sessionDurationMs if data.usage and not again else None
     batch.events.append(
         SessionEnd(

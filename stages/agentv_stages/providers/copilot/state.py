@@ -52,7 +52,7 @@ class EventsState(Struct):
     usage_keys: list[str] = []
     usage: TokenUsage | None = None
     """Usage of a model call whose answer is about to come."""
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
     """The lines with texts, and the ends of runs, seen so far."""
     failure: str | None = None
     aborted: bool = False

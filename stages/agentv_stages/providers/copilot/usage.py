@@ -47,7 +47,7 @@ def compacted(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None
     notices.notice(at, line, source, batch)
     data = wire.decode_compaction(line.data)
     used = data.compactionTokensUsed
-    if used is None or used.inputTokens is None or at.state.told.again(line.id, checksum(line.data)):
+    if used is None or used.inputTokens is None or at.state.repeats.again(line.id, checksum(line.data)):
         return
     key = data.requestId or source.base_id or f"u{source.row}"
     batch.events.append(_token_usage(source, key, "call", used.model, used))

@@ -25,7 +25,7 @@ class Head(Struct, gc=False):
 
 
 class Line(Struct, gc=False, tag_field="type"):
-    """What every line has besides its type and its data."""
+    """The members of every line besides its type and its data."""
 
     id: str | None = None
     timestamp: Time = None
@@ -242,7 +242,7 @@ class MessageLine(Line, tag="assistant.message"):
 
 
 class DeltaLine(Struct, gc=False, tag_field="type", tag="assistant.message_delta"):
-    """Only what is needed of a delta; `Piece` has the rest, used only for an answer that never comes whole."""
+    """The few members of a delta that are used; `Piece` has the rest, for an answer that never comes whole."""
 
     agentId: str | None = None
     data: MessageDelta = field(default_factory=MessageDelta)

@@ -159,8 +159,8 @@ class RowsDecoder:
                 reason = data.reason or ""
                 if reason not in GOES_ON:
                     end = self._source_at(source, message.finished_at)
-                    said = f"{reason}: {data.message}" if data.message else reason
-                    events.append(SessionEnd(end, "-end", ENDS.get(reason, "unknown"), said))
+                    text = f"{reason}: {data.message}" if data.message else reason
+                    events.append(SessionEnd(end, "-end", ENDS.get(reason, "unknown"), text))
             else:
                 batch.ignore(f"part/{kind}")
 

@@ -61,7 +61,7 @@ class Totals(Struct, gc=False):
 
 
 class Line(Struct, gc=False):
-    """A row of the store: of a session, a message, or what a session has used so far."""
+    """A row of the store: a session, a message, or the session's usage so far."""
 
     session: Session | None = None
     message: Message | None = None

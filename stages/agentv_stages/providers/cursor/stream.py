@@ -248,7 +248,7 @@ class StreamDecoder:
         self.state.segment.clear()
 
     def _segment_ends(self) -> None:
-        """Ends the segment: the next whole text may repeat the one that the deltas gave."""
+        """Ends the segment: the next whole text may repeat the text of the deltas."""
         if self.state.segment:
             self.state.before = "".join(self.state.segment)
             self.state.segment.clear()
@@ -276,10 +276,10 @@ def _tool(tools: dict[str, wire.Tool]) -> tuple[str, wire.Tool]:
 def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
     """Name and arguments; those of an MCP call or of the generic form are one level deeper."""
     if member == "mcpToolCall" and bytes(tool.args)[:1] == b"{":
-        given = wire.decode_mcp(tool.args)
-        name = given.toolName or given.name
+        call = wire.decode_mcp(tool.args)
+        name = call.toolName or call.name
         if name:
-            return f"mcp__{given.providerIdentifier}__{name}" if given.providerIdentifier else name, given.args
+            return f"mcp__{call.providerIdentifier}__{name}" if call.providerIdentifier else name, call.args
     if member == "function":
         text = text_of(tool.arguments) if bytes(tool.arguments)[:1] == b'"' else ""
         try:

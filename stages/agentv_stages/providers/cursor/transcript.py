@@ -124,9 +124,9 @@ class TranscriptDecoder:
                 batch.events.append(AssistantText(source, part, message_id, text, model=model))
             elif kind == "tool_use":
                 call_id = block.id or f"{source.row}-{i}"
-                given = block.input if block.input not in wire.NOTHING else EMPTY_OBJECT
+                arguments = block.input if block.input not in wire.NOTHING else EMPTY_OBJECT
                 batch.events.append(
-                    ToolCall(source, part, message_id, call_id, block.name or "unknown", given, None, model)
+                    ToolCall(source, part, message_id, call_id, block.name or "unknown", arguments, None, model)
                 )
             elif kind in ("thinking", "reasoning"):
                 text = text_json(block.thinking if block.thinking not in wire.NOTHING else block.text)

@@ -1,4 +1,4 @@
-"""What Gemini CLI does over ACP: no arguments, names in ids. Source: recordings of 0.29 to 0.61."""
+"""Gemini CLI's habits over ACP: no arguments, names in ids. Source: recordings of 0.29 to 0.61."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The model's answers in Gemini's chat recordings. In: an answer as recorded. Out: events of what is new in it."""
+"""The model's answers in Gemini's chat recordings. In: an answer as recorded. Out: events of its new parts."""
 
 from zlib import crc32
 
@@ -23,17 +23,17 @@ from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
 from agentv_stages.providers.gemini.parts import is_empty, message_text
 from agentv_stages.providers.gemini.prompts import Session
 from agentv_stages.providers.gemini.results import outcome_of, output_of, plain_output
-from agentv_stages.providers.gemini.state import KEEP, Told
+from agentv_stages.providers.gemini.state import KEEP, Emitted
 from agentv_stages.providers.gemini.wire import Call, CallHead, ChatMessage, PlainCall, PlainMessage, Tokens
 
 ENDED = frozenset(("success", "error", "cancelled"))
 PARTS = tuple(f"-tool-{i}" for i in range(64))
 
 
-def tell(
-    at: Session, message: ChatMessage | PlainMessage, told: Told, source: Source, record: Record, batch: Batch
+def emit(
+    at: Session, message: ChatMessage | PlainMessage, emitted: Emitted, source: Source, record: Record, batch: Batch
 ) -> None:
-    """Emits what is new in an answer: its thoughts, calls, results, text and tokens.
+    """Emits the new parts of an answer: its thoughts, calls, results, text and tokens.
 
     Over ACP the calls of a whole session are in one record without text and tokens, which is written again after each
     answer that asks for a call; the new calls belong to that answer.
@@ -46,47 +46,47 @@ def tell(
         at.facts(source, batch, None, model, None)
     thoughts = message.thoughts
     if thoughts:
-        for i in range(told.thoughts, len(thoughts)):
+        for i in range(emitted.thoughts, len(thoughts)):
             subject, text = thoughts[i].subject, thoughts[i].description or ""
             text = f"{subject}: {text}" if subject and text else subject or text
             events.append(Reasoning(source, f"-thought-{i}", message_id, to_raw(text), False, model))
-        told.thoughts = max(told.thoughts, len(thoughts))
-    tokens, says = message.tokens, len(message.content) != 2 or message.parts  # `""`
+        emitted.thoughts = max(emitted.thoughts, len(thoughts))
+    tokens, has_text = message.tokens, len(message.content) != 2 or message.parts  # `""`
     if message.toolCalls:
         asked_by, begun = message_id, source
-        if at.state.asking and tokens is None and not says and told.says_nothing():
+        if at.state.asking and tokens is None and not has_text and emitted.is_empty():
             asked_by, asked_ms = at.state.asking, at.state.asking_ms
             begun = structs.replace(source, time_ms=asked_ms, answer=asked_ms or None)
         for i, call in enumerate(message.toolCalls):
             _call(at, call, i, source, asked_by, begun, model, record, batch)
-    if tokens is not None or says or thoughts:
+    if tokens is not None or has_text or thoughts:
         at.state.asking = "" if message.toolCalls else message_id
         at.state.asking_ms = source.time_ms
-    if says:
-        _say(message_text(message, source, batch), told, source, model, batch)
+    if has_text:
+        _emit_text(message_text(message, source, batch), emitted, source, model, batch)
     if tokens is not None:
         figures = (tokens.input, tokens.cached, tokens.output, tokens.thoughts, tokens.tool)
-        if figures != told.tokens:
-            suffix = f"-{record.row}" if told.tokens else ""
-            told.tokens = figures
+        if figures != emitted.tokens:
+            suffix = f"-{record.row}" if emitted.tokens else ""
+            emitted.tokens = figures
             events.append(_usage(source, suffix, tokens, model))
     if len(events) == before:
         batch.ignore("gemini/again")
 
 
-def _say(text: Raw, told: Told, source: Source, model: str | None, batch: Batch) -> None:
-    """Emits a text, or what was added to it; a text that was rewritten stays as it was emitted."""
+def _emit_text(text: Raw, emitted: Emitted, source: Source, model: str | None, batch: Batch) -> None:
+    """Emits a text, or the part that was added to it; a text that was rewritten stays as it was emitted."""
     body = bytes(text)[1:-1]
-    if len(body) <= told.size:
+    if len(body) <= emitted.size:
         return
-    if told.size:
-        if crc32(body[: told.size]) != told.crc:
+    if emitted.size:
+        if crc32(body[: emitted.size]) != emitted.crc:
             batch.ignore("gemini/rewritten")
             return
-        text = Raw(b'"' + body[told.size :] + b'"')
-    at = f"-{told.size}" if told.size else ""
-    batch.events.append(AssistantText(source, at, source.base_id, text, told.size > 0, False, model))
-    told.size, told.crc = len(body), crc32(body)
+        text = Raw(b'"' + body[emitted.size :] + b'"')
+    at = f"-{emitted.size}" if emitted.size else ""
+    batch.events.append(AssistantText(source, at, source.base_id, text, emitted.size > 0, False, model))
+    emitted.size, emitted.crc = len(body), crc32(body)
 
 
 def _call(
@@ -106,9 +106,9 @@ def _call(
     done = calls.get(call_id)
     if done is None:
         remember(calls, call_id, False, KEEP)
-        asked = tool_name(name, call.displayName)
-        given = call.args or EMPTY_OBJECT
-        batch.events.append(ToolCall(begun, suffix, asked_by, call_id, asked, given, at.parent_call, model))
+        tool = tool_name(name, call.displayName)
+        arguments = call.args or EMPTY_OBJECT
+        batch.events.append(ToolCall(begun, suffix, asked_by, call_id, tool, arguments, at.parent_call, model))
         if call.status == "awaiting_approval":
             text = f"{name} waits for approval"
             batch.events.append(Notification(source, suffix, "permission_request", text, "info", call_id))
@@ -151,7 +151,9 @@ def _usage(source: Source, at: str, tokens: Tokens, model: str | None) -> TokenU
 
 
 def with_tool_use(prompt: int | None, tool: int | None, output: int | None, total: int | None) -> int | None:
-    """The prompt's tokens, with what the server's own tools added to it, unless the total says that it is in there."""
+    """The prompt's tokens, plus the tokens that the server's own tools added, unless the total already includes
+    them.
+    """
     if not tool or tool < 0 or (total is not None and total == (prompt or 0) + (output or 0)):
         return prompt
     return (prompt or 0) + tool

@@ -23,7 +23,7 @@ from agentv_stages.model.times import Time, parse_iso
 from agentv_stages.providers.gemini import answers, prompts
 from agentv_stages.providers.gemini.parts import head_of, message_text
 from agentv_stages.providers.gemini.prompts import CONTEXT
-from agentv_stages.providers.gemini.state import KEEP, ChatState, Told
+from agentv_stages.providers.gemini.state import KEEP, ChatState, Emitted
 from agentv_stages.providers.gemini.wire import (
     ChatLine,
     ChatMessage,
@@ -100,7 +100,7 @@ class ChatDecoder:
                 return False
         if not record.content or not record.id or record.id in known:
             return False
-        remember(known, record.id, Told(), KEEP)
+        remember(known, record.id, Emitted(), KEEP)
         return True
 
     def _other(self, line: ChatLine, record: Record, batch: Batch) -> None:
@@ -208,8 +208,8 @@ class ChatDecoder:
         It begins with the session context; its answers have their content as parts, and neither calls nor tokens.
         """
         state = self.state
-        told = state.messages.get(str(message.id))
-        known = told is not None and not _differs(told, message.timestamp, 0)
+        emitted = state.messages.get(str(message.id))
+        known = emitted is not None and not _differs(emitted, message.timestamp, 0)
         if message.type == "user" and not known and CONTEXT in head_of(message.content, 64):
             state.copying = True
         elif state.copying and message.type == "gemini":
@@ -228,24 +228,24 @@ class ChatDecoder:
     def _message(self, message: ChatMessage | PlainMessage, record: Record, batch: Batch, message_id: str) -> None:
         source = self._source(record, message.timestamp, message_id)
         known, kind, time = self.state.messages, message.type, message.timestamp
-        said = crc32(message.content or message.parts) if kind == "user" else 0
-        key, told = message_id, known.get(message_id)
-        if told is not None and _differs(told, time, said):
+        checksum = crc32(message.content or message.parts) if kind == "user" else 0
+        key, emitted = message_id, known.get(message_id)
+        if emitted is not None and _differs(emitted, time, checksum):
             key = f"{message_id} {time}"
-            told = known.get(key)
+            emitted = known.get(key)
         if kind == "gemini" or kind == "model":
-            if told is None:
-                told = remember(known, key, Told(time), KEEP)
-            answers.tell(self, message, told, source, record, batch)
+            if emitted is None:
+                emitted = remember(known, key, Emitted(time), KEEP)
+            answers.emit(self, message, emitted, source, record, batch)
         elif kind == "user":
-            if told is None:
-                remember(known, key, Told(time, crc=said), KEEP)
-                prompts.tell(self, message, source, batch)
+            if emitted is None:
+                remember(known, key, Emitted(time, crc=checksum), KEEP)
+                prompts.emit(self, message, source, batch)
             else:
                 batch.ignore("user/again")
         elif kind in ("info", "warning", "error"):
-            if told is None:
-                remember(known, key, Told(time), KEEP)
+            if emitted is None:
+                remember(known, key, Emitted(time), KEEP)
                 text = text_of(message_text(message, source, batch))
                 if not text:
                     batch.ignore(f"{kind}/empty")
@@ -261,9 +261,9 @@ class ChatDecoder:
             batch.unknown_type(str(kind), record)
 
 
-def _differs(told: Told, time: Time, said: int) -> bool:
+def _differs(emitted: Emitted, time: Time, checksum: int) -> bool:
     """Whether a message with the same id is another one. One that is written again keeps its time, or its text."""
-    return bool(told.time and time) and told.time != time and not said == told.crc != 0
+    return bool(emitted.time and time) and emitted.time != time and not checksum == emitted.crc != 0
 
 
 def _plain_message(data: bytes) -> PlainMessage | None:

@@ -1,4 +1,4 @@
-"""What results of Gemini CLI, or of its relative Qwen Code, mean: exit codes and refusals, read from texts.
+"""Exit codes and refusals from the texts of results, for Gemini CLI and its relative Qwen Code.
 
 Both agents report a shell call as a success whatever its command did; the exit code is in the text (Gemini 0.61 and
 Qwen 0.15: `Exit Code: 1` near the end of the model's text, `Command exited with code: 3` in the text shown to a

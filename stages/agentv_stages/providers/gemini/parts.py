@@ -48,7 +48,7 @@ def spoken(content: Raw) -> Raw:
         return content
     value = decode_json(content)
     elements: list[Any] = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-    if not elements or not all(isinstance(one, str) or _is_text(one) for one in elements):
+    if not elements or not all(isinstance(element, str) or _is_text(element) for element in elements):
         return content
     return to_raw(plain_text(elements))
 

@@ -22,7 +22,7 @@ _COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
 
 
 class Session(Protocol):
-    """What the decoder of a recording offers to the functions here and in `answers`."""
+    """The part of a recording's decoder that the functions here and in `answers` use."""
 
     state: ChatState
     parent_call: str | None
@@ -32,7 +32,7 @@ class Session(Protocol):
     ) -> None: ...
 
 
-def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> None:
+def emit(at: Session, message: MessageHead, source: Source, batch: Batch) -> None:
     """Handles a user's record that was not seen before."""
     content = message.content or message.parts
     if head_of(content) == b'"':
@@ -58,8 +58,8 @@ def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> Non
 
 
 def _typed(content: Raw, parts: list[Part | str], shown: list[Raw] | None) -> tuple[Raw, Raw | None]:
-    """What a person typed, and what the model got after it (files named with `@`) or instead of it (a command's text).
-    Versions before 0.61 do not record what was `shown`.
+    """The text that a person typed, and the text that the model got after it (files named with `@`) or instead of it (a
+    command's text). Versions before 0.61 do not record the text that was `shown`.
     """
     typed = 0
     if shown is None:

@@ -1,4 +1,4 @@
-"""What a call in Gemini's chat recordings returned: a call or a response in; its output, outcome and exit code out."""
+"""Results in Gemini's chat recordings. In: a call or a response. Out: its output, outcome and exit code."""
 
 from msgspec import Raw, ValidationError
 
@@ -14,7 +14,7 @@ CANCELLATIONS = (b"[", b"C", b"T", b"O", b"R", b"U")  # the first letters of tex
 
 
 def response_of(raw: Raw) -> tuple[Raw | None, bool]:
-    """What the model reads of a function response, and whether it is an error."""
+    """The part of a function response that the model reads, and whether it is an error."""
     if is_empty(raw):
         return None, False
     if head_of(raw) != b"{":
@@ -43,7 +43,7 @@ def plain_output(call: PlainCall, index: int, record: Record, source: Source, ba
 
 
 def output_of(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, bool]:
-    """What the call gave to the model; if the log has nothing else, what a person was shown."""
+    """The output that the model got; if the log has none, the output shown to the person."""
     result = call.result
     empty, head = is_empty(result), head_of(result)
     if head == b'"' and not empty:
@@ -60,10 +60,10 @@ def output_of(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, boo
             for part in parts_of(result, source, batch)
             if isinstance(part, Part) and part.functionResponse
         ]
-        told = [output for output, _ in outputs if output is not None]
-        if told:
+        texts = [output for output, _ in outputs if output is not None]
+        if texts:
             failed = any(failed for _, failed in outputs)
-            return (told[0] if len(told) == 1 else join_array(told)), failed
+            return (texts[0] if len(texts) == 1 else join_array(texts)), failed
         if not outputs and not empty:
             return result, False
     shown = call.resultDisplay

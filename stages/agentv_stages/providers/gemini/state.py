@@ -8,8 +8,8 @@ from agentv_stages.model.times import Time
 KEEP = 4096
 
 
-class Told(Struct):
-    """What was emitted of a message of this `time`: size and checksum of its text, number of thoughts, its tokens."""
+class Emitted(Struct):
+    """The emitted parts of a message of this `time`: size and checksum of its text, number of thoughts, its tokens."""
 
     time: Time = None
     size: int = 0
@@ -17,7 +17,7 @@ class Told(Struct):
     thoughts: int = 0
     tokens: tuple[int | None, ...] = ()
 
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing was emitted of the message's text, thoughts and tokens."""
         return not (self.size or self.thoughts or self.tokens)
 
@@ -38,5 +38,5 @@ class ChatState(Struct):
     asking: str = ""
     asking_ms: int | None = None
     cancelled: SessionEnd | None = None
-    messages: dict[str, Told] = {}
+    messages: dict[str, Emitted] = {}
     calls: dict[str, bool] = {}

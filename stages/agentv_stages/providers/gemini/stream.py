@@ -49,14 +49,14 @@ EMPTY = (b"", b'""', b"null")
 class StreamState(Struct):
     """The state between lines: the answer being printed, and which open calls are shell calls.
 
-    `told` has the lines that begin an answer or a prompt and those that end a run, the last of them at `ended_ms`.
+    `repeats` has the lines that begin an answer or a prompt and those that end a run, the last of them at `ended_ms`.
     """
 
     session_id: str | None = None
     model: str | None = None
     message_id: str = ""
     shells: list[str] = []
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
     ended_ms: int = -1
 
 
@@ -108,7 +108,7 @@ class StreamDecoder:
             another = other_session(record, line.session_id, self.state.session_id, batch)
             resumed = line.session_id is not None and line.session_id == self.state.session_id
             self.state.session_id, self.state.model = line.session_id, line.model
-            again = self.state.told.again(check(record, source.time_ms))
+            again = self.state.repeats.again(check(record, source.time_ms))
             if not again:
                 self.state.message_id, self.state.ended_ms = "", -1
                 another = another or resumed  # each run counts its own totals
@@ -131,7 +131,7 @@ class StreamDecoder:
         """Whether this call or result came before; unknown without an id or a time. To be asked once nothing of the
         line can be refused any more: a refused line is decoded again, without what does not fit."""
         identity = f"{line.type} {line.tool_id} {line.timestamp}" if line.tool_id and line.timestamp else None
-        again = self.state.told.again(identity, source.length)
+        again = self.state.repeats.again(identity, source.length)
         if again:
             batch.ignore(f"{line.type}/again")
         return again
@@ -151,13 +151,13 @@ class StreamDecoder:
             message_id = state.message_id
             if not message_id:
                 time_ms = source.time_ms
-                if (time_ms is not None and time_ms <= state.ended_ms) or state.told.again(check(record, time_ms)):
+                if (time_ms is not None and time_ms <= state.ended_ms) or state.repeats.again(check(record, time_ms)):
                     batch.ignore("message/again")
                     return
                 message_id = self._answer(record)
             batch.events.append(AssistantText(source, "", message_id, text, bool(line.delta), False, state.model))
         elif line.role == "user":
-            if self.state.told.again(check(record, source.time_ms)):
+            if self.state.repeats.again(check(record, source.time_ms)):
                 batch.ignore("message/again")
                 return
             self.state.message_id, self.state.ended_ms = "", -1
@@ -184,14 +184,14 @@ class StreamDecoder:
         elif line.status is not None:
             if output is None and failure.message:
                 output = to_raw(failure.message)
-            told = shown + (failure.message or "").encode("utf-8", "replace")
-            outcome = failure_outcome(told, failure.type, line.status == "cancelled")
+            printed = shown + (failure.message or "").encode("utf-8", "replace")
+            outcome = failure_outcome(printed, failure.type, line.status == "cancelled")
         batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code))
 
     def _end(self, line: StreamLine, source: Source, record: Record, batch: Batch) -> None:
         used = total(source, line.stats) if line.stats is not None else None
         reason = _reason(line.error)
-        if self.state.told.again(check(record, source.time_ms)):
+        if self.state.repeats.again(check(record, source.time_ms)):
             batch.ignore("result/again")
             return
         self.state.message_id = ""

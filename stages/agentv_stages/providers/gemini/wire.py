@@ -136,8 +136,8 @@ class PlainCall(CallHead, gc=False):
 
 
 class Tokens(Struct, gc=False):
-    """Tokens of one answer: `input` includes `cached`, `output` excludes `thoughts`; `tool` is what the results of the
-    server's own tools (search, code) added to the prompt.
+    """Tokens of one answer: `input` includes `cached`, `output` excludes `thoughts`; `tool` counts the tokens that the
+    results of the server's own tools (search, code) added to the prompt.
     """
 
     input: int | None = None
@@ -151,7 +151,7 @@ class Tokens(Struct, gc=False):
 class MessageHead(Struct, gc=False):
     """A message record without its calls. Older third-party writers put `parts` in place of `content`.
 
-    `displayContent` is what a person typed, if something else was sent (0.61).
+    `displayContent` is the text that a person typed, if something else was sent (0.61).
     """
 
     timestamp: Time = None

@@ -84,10 +84,10 @@ class AtifDecoder:
         model = agent.model_name if agent else None
         steps = document.steps or []
         source = self._source(record, stream, steps[0].timestamp if steps else None)
-        told = read_free(document.extra, decode_session) or _NO_SESSION
+        session = read_free(document.extra, decode_session) or _NO_SESSION
         if not at:
             version = agent.version if agent else None
-            batch.events.append(SessionInfo(source, "", document.session_id, model, version, told.cwd))
+            batch.events.append(SessionInfo(source, "", document.session_id, model, version, session.cwd))
         open_calls = 0
         for index, step in enumerate(steps):
             if step.is_copied_context:
@@ -120,10 +120,10 @@ class AtifDecoder:
         if not at and steps:
             last = steps[-1]
             complete = last.source == "agent" and not last.tool_calls and open_calls == 0
-            status = told.status or ("complete" if complete else "unknown")
+            status = session.status or ("complete" if complete else "unknown")
             end = self._source(record, stream, last.timestamp)
-            took, certain = whole_ms(told.duration_ms), told.status is not None
-            batch.events.append(SessionEnd(end, "-end", status, told.reason, None, took, certain=certain))
+            took, certain = whole_ms(session.duration_ms), session.status is not None
+            batch.events.append(SessionEnd(end, "-end", status, session.reason, None, took, certain=certain))
 
     def _step(
         self, step: AtifStep, stream: str, model: str | None, parent: str | None, at: str, record: Record, batch: Batch
@@ -151,8 +151,8 @@ class AtifDecoder:
             name = call.function_name or "unknown"
             facts = read_free(call.extra, decode_call_extra) or _NO_CALL
             caller = facts.parent_call or parent
-            asked = ToolCall(source, f"{at}-{i}", message_id, call_id, name, arguments, caller, model)
-            events.append(own_call(asked, facts))
+            call_event = ToolCall(source, f"{at}-{i}", message_id, call_id, name, arguments, caller, model)
+            events.append(own_call(call_event, facts))
         untimed = self._source(record, stream, None)
         for i, result in enumerate(step.observation.results if step.observation else ()):
             call_id = result.source_call_id or (next(iter(waiting)) if len(waiting) == 1 else "")

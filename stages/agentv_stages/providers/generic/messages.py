@@ -111,8 +111,8 @@ def _answer(
         arguments = call.input if given(call.input) else EMPTY_OBJECT
         begun = at_time(source, call.start_time or call.startTime)
         known = (facts.calls or {}).get(name, _NO_CALL)
-        asked = ToolCall(begun, own, message_id, call_id, call.tool, arguments, facts.parent_call, model)
-        events.append(own_call(asked, known))
+        call_event = ToolCall(begun, own, message_id, call_id, call.tool, arguments, facts.parent_call, model)
+        events.append(own_call(call_event, known))
         unanswered += not _result(call, known, call_id, source, own, batch)
     if facts.message_id and len(events) == before:  # a row of our own: an answer without content
         events.append(AssistantText(source, at, message_id, EMPTY_STRING, False, _synthetic(facts), model))

@@ -1,6 +1,6 @@
-"""Calls that agentv-stream wrote, read back as they were: a call by its canonical name and its facts in, a call out.
+"""Reads calls that agentv-stream wrote. In: a call by its canonical name, and its facts. Out: a normalised call.
 
-The result is normalised, so `Normalize` leaves it as it is: a spec or a statistic sees what it saw in the log.
+`Normalize` leaves such a call as it is: a spec or a statistic sees the same call as in the log.
 """
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ _normalized = Normalize(TABLE).call
 
 
 class OwnFacts(Struct, gc=False):
-    """What transcripts and trajectories of ours say about a call; with a `kind` its name is canonical."""
+    """The facts of a call in transcripts and trajectories that we wrote; with a `kind` its name is canonical."""
 
     kind: Kind | None = None
     origin: Origin = "system"
@@ -24,7 +24,7 @@ class OwnFacts(Struct, gc=False):
 
 
 def own_call(call: ToolCall, facts: OwnFacts) -> ToolCall:
-    """The call as it was written; one that we did not write is left to `Normalize`."""
+    """The call as it was written; a call that we did not write is left to `Normalize`."""
     kind = facts.kind
     if kind is None:
         return call

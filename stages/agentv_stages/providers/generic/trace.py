@@ -54,7 +54,7 @@ _MOST_OPEN = 1_000
 
 
 class Open(Struct):
-    """A call without a result yet. `outcome` and `duration_ms` are what its own record says of its end."""
+    """A call without a result yet. `outcome` and `duration_ms` are facts about its end from its own record."""
 
     name: str
     outcome: str | None = None
@@ -82,8 +82,8 @@ class TraceDecoder:
         event = decode_event(one_line(record.data))
         many = event.events if given(event.events) else event.trace
         if given(many) and event.type not in TYPES:
-            for i, one in read_each(decode_events(many), decode_event, "events", record, batch):
-                self._event(one, f"-{i}", record, batch)
+            for i, member in read_each(decode_events(many), decode_event, "events", record, batch):
+                self._event(member, f"-{i}", record, batch)
             if given(event.text):
                 self._text(event.text, self._source(event, record), "-text", batch, False)
         else:
@@ -154,7 +154,7 @@ class TraceDecoder:
             batch.events.append(usage_event(source, at, key or f"m{record.row}{at}", tokens, state.model))
 
     def _text(self, content: Raw, source: Source, at: str, batch: Batch, repeats: bool) -> None:
-        """Appends what the model said; with `repeats` not if it is the last text again."""
+        """Appends the model's text; with `repeats` only if it is not the last text again."""
         text = content if first_byte(content) == _STRING else to_raw(plain_text(decode_json(content)))
         mark = hashlib.sha1(bytes(text), usedforsecurity=False).hexdigest()
         if repeats and mark == self.state.last_text:

@@ -1,12 +1,12 @@
 """Transcripts read back: AgentV's shapes A, B and C, its normalised transcript, replay fixtures, and our own rows.
 
-Rows are emitted in the order of `message_index`, which may differ from that of the file: a row that comes early is held
-until the ones before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`,
-`target`) in one file are several sessions in one input; their call ids are kept apart. Totals are the file's
+Rows are emitted in the order of `message_index`, which may differ from the order in the file: a row that comes early is
+held until the rows before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`,
+`target`) in one file are several sessions in one input; their call ids are kept separate. Totals are the file's
 (`transcript_token_usage`); every row repeats them, or only the first or last has them.
-End rule: our own rows say how the session ended, beside its totals. Others have none; a transcript that ends with an
+End rule: our own rows record how the session ended, beside its totals. Others have none; a transcript that ends with an
 answer whose calls all have results counts as complete. In our own rows of a session without an end each model call has
-its row, so one that ends with calls was broken off.
+its row, so a session that ends with calls was broken off.
 Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
 """
 
@@ -105,9 +105,9 @@ class TranscriptDecoder:
         if state.groups:
             complete = state.last_role == "assistant" and state.unanswered == 0 and not state.asks
             source = Source(self.context.file, state.last_row, state.last_offset, 0, None, self.context.stream)
-            told = state.ending
-            status: Status = told.status or ("complete" if complete else "unknown")
-            end = SessionEnd(source, "-end", status, told.reason, None, state.duration_ms, certain=told.certain)
+            ending = state.ending
+            status: Status = ending.status or ("complete" if complete else "unknown")
+            end = SessionEnd(source, "-end", status, ending.reason, None, state.duration_ms, certain=ending.certain)
             batch.events.append(end)
 
     def _source(self, record: Record, stream: str | None = None, time: Time = None) -> Source:

@@ -43,7 +43,7 @@ class Call(Struct, gc=False):
 
 
 class CallFacts(OwnFacts, gc=False):
-    """What our own rows say of a call in `metadata.agentv_stream.calls`."""
+    """The facts that our own rows have about a call, in `metadata.agentv_stream.calls`."""
 
     outcome: str | None = None
     exit_code: int | None = None
@@ -185,7 +185,7 @@ class TraceModel(Struct, gc=False):
 
 
 class TraceFacts(Struct, gc=False):
-    """What our own trace events say in their `metadata`. `timestamp_source` is "arrival" where the log has no time."""
+    """The `metadata` of our own trace events. `timestamp_source` is "arrival" where the log has no time."""
 
     timestamp_source: str | None = None
     stream: str | None = None
@@ -250,7 +250,7 @@ class AtifTotals(Struct, gc=False):
 
 
 class AtifCallExtra(OwnFacts, gc=False):
-    """What we add to a call."""
+    """Our additions to a call."""
 
     parent_call: str | None = None
 
@@ -268,7 +268,7 @@ class AtifReference(Struct, gc=False):
 
 
 class AtifResultExtra(Struct, gc=False):
-    """What writers add to a result: `outcome` is ours, `is_error` comes from Harbor's converters of some agents."""
+    """Additions of writers to a result: `outcome` is ours, `is_error` comes from Harbor's converters of some agents."""
 
     outcome: Literal["ok", "error", "denied", "cancelled"] | None = None
     is_error: bool | None = None
@@ -302,7 +302,7 @@ class AtifStep(Struct, gc=False):
 
 
 class AtifSession(Ending, gc=False):
-    """What we add about the session beyond the format, in documents that we wrote: its end, folder and time."""
+    """Our additions about the session in documents that we wrote: its end, folder and time."""
 
     cwd: str | None = None
     duration_ms: int | None = None
