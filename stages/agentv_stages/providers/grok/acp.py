@@ -103,9 +103,9 @@ class AcpDecoder:
         if update is None:
             return
         if update.sessionUpdate == "subagent_spawned" and update.child_session_id and len(state.children) < _MOST:
-            taken = {known.parent_call for known in state.children.values()}
+            joined = {known.parent_call for known in state.children.values()}
             open_calls = decoder.state.open.items()
-            call = next((call for call, name in open_calls if name == SPAWN and call not in taken), None)
+            call = next((call for call, name in open_calls if name == SPAWN and call not in joined), None)
             state.children.setdefault(update.child_session_id, Child(call))
         elif child is None and not (params is not None and params.meta is not None and params.meta.isReplay):
             state.over = state.over or update.sessionUpdate == "turn_completed"
@@ -126,9 +126,9 @@ class AcpDecoder:
             add(SessionInfo(source, "", cwd=params.cwd if params is not None else None))
         elif method == "session/request_permission":
             params = wire.decode_message(data).params
-            asked = params.toolCall if params is not None else None
-            text = (asked.title or asked.kind or "") if asked is not None else ""
-            call_id = asked.toolCallId if asked is not None else None
+            call = params.toolCall if params is not None else None
+            text = (call.title or call.kind or "") if call is not None else ""
+            call_id = call.toolCallId if call is not None else None
             add(Notification(source, "", "permission_request", text, "info", call_id or None))
         elif method == "session/cancel":
             add(Notification(source, "", method, "", "warning"))
@@ -161,9 +161,9 @@ class AcpDecoder:
         else:
             batch.ignore("response")
 
-    def _ended(self, stop_reason: str, said: str | None, source: Source, batch: Batch) -> None:
+    def _ended(self, stop_reason: str, message: str | None, source: Source, batch: Batch) -> None:
         """The end of a prompt whose turn has no record for its end."""
-        status, reason = ended(stop_reason, None, reason_of(said))
+        status, reason = ended(stop_reason, None, reason_of(message))
         session.close_calls(self.state.main, status, source, batch)
         batch.events.append(SessionEnd(source, "-end", status, reason))
         self.state.going, self.state.over = False, True
@@ -171,7 +171,7 @@ class AcpDecoder:
     def _failed(self, error: wire.RpcError, record: Record, batch: Batch) -> None:
         """Handles an error instead of an answer; if it concerns a turn, the turn's end has reported it."""
         source, reason = self.context.source(record), reason_of(error.message)
-        if error.code == _NO_METHOD:  # 0.1 says so of requests of its own
+        if error.code == _NO_METHOD:  # 0.1 answers its own requests with this error
             batch.ignore("response")
             return
         if self.state.going or self.state.session_id is None:

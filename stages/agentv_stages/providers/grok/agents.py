@@ -1,4 +1,4 @@
-"""Separates the main agent's answers from those of its sub-agents in a stream that prints both without a name.
+"""Separates the answers of the main agent and of its sub-agents in a stream that prints both without a name.
 
 An agent answers only when all its calls are answered, so an answer that begins while a call of the main agent is open
 is a sub-agent's. If both could have written it: `streaming-json` prints the tools of the answering session before the
@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.recent import remember
-from agentv_stages.providers.grok.results import Given
+from agentv_stages.providers.grok.results import Returned
 from agentv_stages.providers.grok.tools import SPAWN
 
 SEVERAL = "subagent:(several)"
@@ -69,17 +69,19 @@ class Agents(Struct):
         if name == SPAWN and len(self.spawned) < MOST:
             self.spawned[call_id] = ""
 
-    def answered(self, call_id: str, given: Given) -> str:
-        """Records the end of a call; returns its stream. One that waited for a sub-agent says that it has finished."""
+    def answered(self, call_id: str, returned: Returned) -> str:
+        """Records the end of a call; returns its stream. A call that waited for a sub-agent shows whether it
+        finished.
+        """
         stream = self.open.pop(call_id, MAIN)
         if call_id in self.spawned:
-            if given.finished or given.agent_id is None:
+            if returned.finished or returned.agent_id is None:
                 del self.spawned[call_id]
             else:
-                self.spawned[call_id] = given.agent_id
-        elif self.spawned and given.output is not None and b"subagent_meta" in bytes(given.output):
-            said = bytes(given.output)
-            done = [call for call, agent in self.spawned.items() if agent and f"id={agent}".encode() in said]
+                self.spawned[call_id] = returned.agent_id
+        elif self.spawned and returned.output is not None and b"subagent_meta" in bytes(returned.output):
+            printed = bytes(returned.output)
+            done = [call for call, agent in self.spawned.items() if agent and f"id={agent}".encode() in printed]
             for call in done:
                 del self.spawned[call]
         return stream

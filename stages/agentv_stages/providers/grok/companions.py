@@ -1,7 +1,7 @@
 """The files that belong to a Grok log: those of sub-agents, which are sessions of their own in the same tree.
 
 The parent session has a folder `subagents/<id>` for each, whose `meta.json` names the child's session; a child with
-another working directory is below another folder. A sub-agent's sub-agents belong to the root, too. The result of a
+another working directory is below another folder. A sub-agent's sub-agents also belong to the root. The result of a
 call names the sub-agent that it started. Source: Grok Build 0.1.220, 1.0.5 and 1.0.41.
 """
 

@@ -23,30 +23,30 @@ class _Failure(Struct, gc=False):
 _decode = Decoder(_Failure | str).decode
 
 
-def ended(stop_reason: str, cancelled_by: str | None, said: str | None) -> tuple[Status, str | None]:
-    """By the stop reason of a turn, which 0.1 writes in camel case; `cancelled_by` says what cancelled it, `said` what
-    went wrong.
+def ended(stop_reason: str, cancelled_by: str | None, failure: str | None) -> tuple[Status, str | None]:
+    """The status and reason of a turn, from its stop reason, which 0.1 writes in camel case. `cancelled_by` is the
+    cause of a cancellation, `failure` the error message.
     """
     if stop_reason in _GOOD:
         return "complete", None
     if stop_reason in _CANCELLED:
         return "error" if cancelled_by == MAX_TURNS else "interrupted", cancelled_by or "cancelled"
-    return ("error", said or stop_reason) if stop_reason or said else ("unknown", None)
+    return ("error", failure or stop_reason) if stop_reason or failure else ("unknown", None)
 
 
 def reason_of(message: str | None) -> str | None:
     """An error's message, without the JSON in which Grok wraps some."""
     if message and message.startswith(_WRAPPED):
         try:
-            said = _decode(message[len(_WRAPPED) :].encode())
-            return said if isinstance(said, str) else said.message
+            value = _decode(message[len(_WRAPPED) :].encode())
+            return value if isinstance(value, str) else value.message
         except (*REFUSED, UnicodeEncodeError):
             return message
     return message
 
 
-def compaction(source: Source, kind: str, said: str | None) -> Notification:
+def compaction(source: Source, kind: str, text: str | None) -> Notification:
     """For an `auto_compact_…` record; a completed one gets the name that all agents share."""
     if kind == "auto_compact_completed":
-        return Notification(source, "", "compact_boundary", said or "")
-    return Notification(source, "", kind, said or "", "warning" if kind == "auto_compact_failed" else "info")
+        return Notification(source, "", "compact_boundary", text or "")
+    return Notification(source, "", kind, text or "", "warning" if kind == "auto_compact_failed" else "info")

@@ -34,7 +34,7 @@ from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.grok.agents import MOST, Agents
 from agentv_stages.providers.grok.ends import MAX_TURNS, ended, reason_of
 from agentv_stages.providers.grok.partial import Partial
-from agentv_stages.providers.grok.results import Given, asked, gave_text
+from agentv_stages.providers.grok.results import Returned, effective_call, returned_text
 from agentv_stages.providers.grok.usage import Spending, only_model, spent
 from agentv_stages.providers.grok.wire import Block, MessagesLine, decode_messages
 
@@ -62,7 +62,7 @@ class State(Struct):
     answers: dict[str, str] = {}
     spending: Spending = field(default_factory=Spending)
     partial: Partial = field(default_factory=Partial)
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
 
 
 class MessagesDecoder:
@@ -75,7 +75,7 @@ class MessagesDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_messages(record.data)
         kind = line.type
-        if self.state.told.again(line.uuid, checksum(record.data)):
+        if self.state.repeats.again(line.uuid, checksum(record.data)):
             batch.ignore(f"{kind}/again")
         elif kind == "stream_event":
             self.state.partial.take(line.event, record)
@@ -133,10 +133,10 @@ class MessagesDecoder:
         source = self._source(line, record, stream)
         for i, block in enumerate(blocks):
             self._block(block, f"-{i}", source, message_id, model, record, batch)
-        told = spent(source, message_id, model, message.usage)
-        if told is not None:
-            state.spending.add(told)
-            batch.events.append(told)
+        call_usage = spent(source, message_id, model, message.usage)
+        if call_usage is not None:
+            state.spending.add(call_usage)
+            batch.events.append(call_usage)
 
     def _block(
         self, block: Block, part: str, source: Source, message_id: str, model: str | None, record: Record, batch: Batch
@@ -152,7 +152,7 @@ class MessagesDecoder:
         elif kind == "web_search_tool_result":
             outcome: Outcome = "error" if b'"web_search_tool_result_error"' in bytes(block.content) else "ok"
             add(ToolResult(source, part, block.tool_use_id or "", block.content or None, outcome))
-            self.state.agents.answered(block.tool_use_id or "", Given())
+            self.state.agents.answered(block.tool_use_id or "", Returned())
         else:
             batch.unknown_type(f"block/{kind}", record)
 
@@ -168,7 +168,7 @@ class MessagesDecoder:
         batch: Batch,
     ) -> None:
         agents = self.state.agents
-        name, arguments = asked(name, arguments if given(arguments) else EMPTY_OBJECT)
+        name, arguments = effective_call(name, arguments if given(arguments) else EMPTY_OBJECT)
         agents.calls(call_id, name, source.stream)
         parent = agents.parent_call(source.stream)
         batch.events.append(ToolCall(source, part, message_id, call_id, name, arguments, parent, model))
@@ -180,9 +180,9 @@ class MessagesDecoder:
         for i, block in enumerate(blocks):
             if block.type == "tool_result":
                 call_id = block.tool_use_id or ""
-                gave = gave_text(block.content, bool(block.is_error))
-                source = self._source(line, record, agents.answered(call_id, gave))
-                output, code, outcome, agent_id, _ = gave
+                returned = returned_text(block.content, bool(block.is_error))
+                source = self._source(line, record, agents.answered(call_id, returned))
+                output, code, outcome, agent_id, _ = returned
                 batch.events.append(ToolResult(source, f"-{i}", call_id, output, outcome, code, agent_id=agent_id))
             elif block.type == "text":
                 body = block.text if given(block.text) else EMPTY_STRING
@@ -217,14 +217,14 @@ class MessagesDecoder:
         cost = None
         if line.total_cost_usd:
             cost = state.cost_usd = state.cost_usd + line.total_cost_usd
-        said = reason_of(line.errors[0]) if line.errors else None
+        failure = reason_of(line.errors[0]) if line.errors else None
         if line.subtype == "success" and not line.is_error:
             status, reason = ended(line.stop_reason or "end_turn", None, None)
         elif line.stop_reason == "cancelled":
             by = MAX_TURNS if line.subtype == "error_max_turns" else None
-            status, reason = ended(line.stop_reason, by, said)
+            status, reason = ended(line.stop_reason, by, failure)
         else:
-            status, reason = "error", said or line.subtype
+            status, reason = "error", failure or line.subtype
         duration = whole_ms(line.duration_ms)
         add(SessionEnd(source, "", status, reason, cost, duration, line.num_turns, Raw(record.data)))
         state.agents, state.spending, state.answers = Agents(), Spending(), {}

@@ -1,7 +1,8 @@
-"""What a call of Grok's returned. In: `rawOutput` or the shown content. Out: output, exit code, outcome.
+"""The results of Grok's calls. In: `rawOutput` or the shown content. Out: output, exit code, outcome.
 
-`rawOutput` is an object of the tool's own shape, with its text under one of a few names, at most two levels deep; a
-shell's has what the model received, and the exit code. A call that never ran has no `rawOutput` and says so in words.
+`rawOutput` is an object of the tool's own shape, with its text under one of a few names, at most two levels deep. That
+of a shell has the output that the model received, and the exit code. A call that never ran has no `rawOutput`, only a
+text.
 Source: Grok Build 0.1.220 to 1.0.41, recordings of every tool that they offer.
 """
 
@@ -31,7 +32,7 @@ _KILLED = -1  # by a signal or a timeout: it has no exit code
 _TRUE = Raw(b"true")
 
 
-class Given(NamedTuple):
+class Returned(NamedTuple):
     """`agent_id` is the sub-agent that a call started; `finished`: that sub-agent has already ended."""
 
     output: Raw | None = None
@@ -41,8 +42,8 @@ class Given(NamedTuple):
     finished: bool = False
 
 
-def asked(name: str, arguments: Raw) -> tuple[str, Raw]:
-    """Name and arguments of the tool that was asked for: MCP tools are called through `use_tool`."""
+def effective_call(name: str, arguments: Raw) -> tuple[str, Raw]:
+    """Name and arguments of the tool that runs: MCP tools are called through `use_tool`."""
     if not given(arguments):
         return name, Raw(b"{}")
     if name == _BRIDGE:
@@ -55,14 +56,14 @@ def asked(name: str, arguments: Raw) -> tuple[str, Raw]:
     return name, arguments
 
 
-def gave(status: str, raw: Raw, content: Raw) -> Given:
+def returned(status: str, raw: Raw, content: Raw) -> Returned:
     """The result of a call that ended with a `status` of `OVER`."""
     failed = status != "completed"
     members = _members(raw)
     if not members:
         output = raw if given(raw) else _shown(content)
         refused = failed and not given(raw) and output is not None and _REFUSED.match(text_of(output)[:400])
-        return Given(output, None, "denied" if refused else _outcome(status, failed))
+        return Returned(output, None, "denied" if refused else _outcome(status, failed))
     kind = text_of(members.get("type", NULL)) if starts(members.get("type", NULL), b'"') else ""
     code, agent_id, finished = None, None, False
     if kind == "Bash":
@@ -77,20 +78,20 @@ def gave(status: str, raw: Raw, content: Raw) -> Given:
         finished = True
     elif kind == "Text" and (started := _STARTED.match(text_of(output)[:200])):
         agent_id = started[1]
-    return Given(output, code, _outcome(status, failed), agent_id, finished)
+    return Returned(output, code, _outcome(status, failed), agent_id, finished)
 
 
-def gave_text(content: Raw, failed: bool) -> Given:
+def returned_text(content: Raw, failed: bool) -> Returned:
     """The result in a `tool_result` block, whose text is `rawOutput` as JSON, or the content if there is none."""
     status = "failed" if failed else "completed"
     if not starts(content, b'"'):
-        return gave(status, content if given(content) else NULL, NULL)
+        return returned(status, content if given(content) else NULL, NULL)
     inner = json_in(text_of(content)) or NULL
     if starts(inner, b"{") and _members(inner):
-        return gave(status, inner, NULL)
+        return returned(status, inner, NULL)
     if starts(inner, b"[") and (shown := _shown(inner)) is not None:
-        return gave(status, NULL, inner) if shown else Given(None, None, "error" if failed else "ok")
-    return Given(content, None, "error" if failed else "ok")
+        return returned(status, NULL, inner) if shown else Returned(None, None, "error" if failed else "ok")
+    return Returned(content, None, "error" if failed else "ok")
 
 
 def starts(raw: Raw, mark: bytes) -> bool:

@@ -7,7 +7,7 @@ the sub-agents that finished before it; those of the others are in their own log
 under the fork's own id; the event ids stay the parent's, and events with another session's id are reported only in the
 parent.
 End rule: `turn_completed`, by its stop reason. 0.1 writes none, but `available_commands_update`, which later versions
-do not write: its sessions end as `error` if their last model call was given up, else as `unknown`.
+do not write: its sessions end as `error` if their last model call was given up, and as `unknown` otherwise.
 Source: Grok Build 0.1.220, 1.0.5 and 1.0.41.
 """
 
@@ -35,10 +35,10 @@ from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats, checksum
 from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.grok.ends import ended, reason_of
-from agentv_stages.providers.grok.heard import Heard
 from agentv_stages.providers.grok.notices import notice
 from agentv_stages.providers.grok.parts import answer_spent, author_of, text_block, turn_ledger, working_folder
-from agentv_stages.providers.grok.results import OVER, asked, gave
+from agentv_stages.providers.grok.recent_messages import RecentMessages
+from agentv_stages.providers.grok.results import OVER, effective_call, returned
 from agentv_stages.providers.grok.usage import Bill, of_model, of_turn, only_model, spent
 from agentv_stages.providers.grok.wire import (
     Ledger,
@@ -88,11 +88,11 @@ class State(Struct):
     endless: bool = False
     last: Source | None = None
     failure: str | None = None
-    heard: Heard = field(default_factory=Heard)
+    recent: RecentMessages = field(default_factory=RecentMessages, name="heard")
     open: dict[str, str] = {}
     running: dict[str, bool] = {}
     bill: Bill = field(default_factory=Bill)
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
 
 
 class SessionDecoder:
@@ -120,7 +120,8 @@ class SessionDecoder:
         if meta.isReplay:  # ACP: a loaded session is repeated
             batch.ignore(f"{update.sessionUpdate}/replayed")
             return
-        if state.told.again(f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None, checksum(record.data)):
+        again = f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None
+        if state.repeats.again(again, checksum(record.data)):
             batch.ignore(f"{update.sessionUpdate}/again")
             return
         block, used, answered = text_block(update), turn_ledger(update), answer_spent(update)  # first: they may not fit
@@ -200,7 +201,7 @@ class SessionDecoder:
             state.answer = f"m{record.row}"
         state.answered = False
         state.failure = None
-        state.heard.add(state.answer)
+        state.recent.add(state.answer)
         return state.answer
 
     def _user(self, update: Update, block: Text, source: Source, batch: Batch) -> None:
@@ -210,12 +211,12 @@ class SessionDecoder:
         injected = bool(meta.hideFromScrollback) or ran or bytes(text).startswith(_INJECTED)
         state.answered, state.ran = True, ran
         message_id = f"u{source.row}"
-        state.heard.add(message_id, meta.promptIndex)
+        state.recent.add(message_id, meta.promptIndex)
         batch.events.append(UserText(source, "", text, message_id, injected))
 
     def _rewind(self, update: Update, source: Source, batch: Batch) -> None:
         """Retracts a prompt and everything after it."""
-        void = self.state.heard.since(update.target_prompt_index or 0)
+        void = self.state.recent.since(update.target_prompt_index or 0)
         if void:
             batch.events.append(Retract(source, "", void, "rewind"))
         else:
@@ -226,15 +227,15 @@ class SessionDecoder:
         if update.status not in OVER:
             batch.ignore("tool_call/of the user")
             return
-        output = gave(update.status, update.rawOutput, update.content).output
+        output = returned(update.status, update.rawOutput, update.content).output
         message_id = f"u{source.row}"
-        self.state.heard.add(message_id)
+        self.state.recent.add(message_id)
         batch.events.append(UserText(source, "", text_json(output or EMPTY_STRING), message_id, True))
 
     def _call(self, update: Update, meta: ParamsMeta, source: Source, record: Record, batch: Batch) -> None:
         state, tool = self.state, (update.meta or _NO_UPDATE_META).tool
         call_id = update.toolCallId or f"call-{record.row}"
-        name, arguments = asked((tool and tool.name) or update.title or "unknown", update.rawInput)
+        name, arguments = effective_call((tool and tool.name) or update.title or "unknown", update.rawInput)
         message_id = self._answer(meta, record)
         remember(state.open, call_id, name, _MOST_OPEN)
         parent = self.context.parent_call
@@ -245,7 +246,7 @@ class SessionDecoder:
         if status not in OVER:
             batch.ignore("tool_call_update/progress")
             return
-        gave_back = gave(status, update.rawOutput, update.content)
+        gave_back = returned(status, update.rawOutput, update.content)
         self.state.open.pop(call_id, None)
         self.state.answered = True
         output, code, outcome, agent_id, _ = gave_back
@@ -287,7 +288,7 @@ class SessionDecoder:
 
 
 def close_calls(state: State, status: Status, source: Source, batch: Batch) -> None:
-    """A turn has ended: what was open is over, and cancelled if the turn was."""
+    """Closes the open calls of a turn that has ended; they are cancelled if the turn was."""
     if status == "interrupted":
         for i, call_id in enumerate(state.open):
             batch.events.append(ToolResult(source, f"-{i}", call_id, None, "cancelled"))

@@ -30,7 +30,7 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.grok.agents import MOST, Agents
 from agentv_stages.providers.grok.ends import COMPACTION, MAX_TURNS, compaction, ended, reason_of
-from agentv_stages.providers.grok.results import OVER, asked, gave
+from agentv_stages.providers.grok.results import OVER, effective_call, returned
 from agentv_stages.providers.grok.usage import Spending, only_model, spent
 from agentv_stages.providers.grok.wire import StreamLine, decode_stream
 
@@ -104,7 +104,7 @@ class StreamDecoder:
             batch.unknown_type(kind or "(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """Emits the pieces of unfinished answers; what is known by now decides who spoke."""
+        """Emits the pieces of unfinished answers; the facts known by now decide which agent wrote them."""
         if self.state.held:
             self._release(self.state.agents.answers(), batch)
 
@@ -118,9 +118,9 @@ class StreamDecoder:
             state.held.append(piece)
             batch.ignore("text/held")
         else:
-            self._say(MAIN, piece, batch)
+            self._emit_piece(MAIN, piece, batch)
 
-    def _say(self, stream: str, piece: Held, batch: Batch) -> None:
+    def _emit_piece(self, stream: str, piece: Held, batch: Batch) -> None:
         source = Source(self.file, piece.row, piece.offset, piece.length, None, stream)
         message_id = self._answer(stream, piece.row, True)
         if piece.thought:
@@ -131,7 +131,7 @@ class StreamDecoder:
     def _release(self, stream: str, batch: Batch) -> None:
         held, self.state.held = self.state.held, []
         for piece in held:
-            self._say(stream, piece, batch)
+            self._emit_piece(stream, piece, batch)
 
     def _answer(self, stream: str, row: int, begins: bool) -> str:
         """The current answer of a stream; a new one if it `begins` and the last one reported its tokens."""
@@ -163,7 +163,7 @@ class StreamDecoder:
             self._release(agents.answers(), batch)
         stream = agents.last
         call_id = line.toolCallId or f"call-{record.row}"
-        name, arguments = asked(line.toolName or line.title or "unknown", line.rawInput)
+        name, arguments = effective_call(line.toolName or line.title or "unknown", line.rawInput)
         message_id = self._answer(stream, record.row, False)
         agents.calls(call_id, name, stream)
         parent = agents.parent_call(stream)
@@ -174,9 +174,9 @@ class StreamDecoder:
         if status not in OVER:
             batch.ignore("tool_call_update/progress")
             return
-        given = gave(status, line.rawOutput, line.content)
-        source = self._source(record, self.state.agents.answered(call_id, given))
-        output, code, outcome, agent_id, _ = given
+        result = returned(status, line.rawOutput, line.content)
+        source = self._source(record, self.state.agents.answered(call_id, result))
+        output, code, outcome, agent_id, _ = result
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, agent_id=agent_id))
 
     def _end(self, line: StreamLine, record: Record, batch: Batch) -> None:

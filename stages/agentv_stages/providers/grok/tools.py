@@ -4,7 +4,7 @@ from agentv_stages.model.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "Grok Build 1.0.41, recordings and the tools that it sends to the model"
 OLDER = "Grok Build 0.1.220, the tools that it sends to the model"
-TOLD = "Grok Build 1.0.41, its user guide; never offered in a recording"
+GUIDE = "Grok Build 1.0.41, its user guide; never offered in a recording"
 
 ROWS = (
     row("read_file", "Read", NOW, paths=("target_file",), keys=(("file_path", ("target_file",)),)),
@@ -21,11 +21,11 @@ ROWS = (
     *rows(OLDER, {"wait_commands_or_subagents": "TaskOutput"}),
     *plain(OLDER, "plan", "update_goal"),
     *plain(OLDER, "other", "video_gen"),
-    *rows(TOLD, {"run_terminal_cmd": "Bash", "web_fetch": "WebFetch"}),
-    *plain(TOLD, "plan", "send_subagent_message"),
+    *rows(GUIDE, {"run_terminal_cmd": "Bash", "web_fetch": "WebFetch"}),
+    *plain(GUIDE, "plan", "send_subagent_message"),
 )
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "__"),))
-OWN = frozenset(one.native for one in ROWS) - {"grep", "write", "monitor", "web_search", "web_fetch", "read_file"}
+OWN = frozenset(row.native for row in ROWS) - {"grep", "write", "monitor", "web_search", "web_fetch", "read_file"}
 """Names that distinguish Grok's lists of tools from those of other agents."""
 SPAWN = "spawn_subagent"

@@ -80,9 +80,9 @@ def of_turn(source: Source, ledger: Ledger, running: Iterable[str]) -> TokenUsag
     """The tokens of a turn on disk; the main agent's include those of its sub-agents that have ended with it, and not
     those of the sessions that are still `running`.
     """
-    apart = tuple(f"subagent:{session}" for session in running)
+    separate = tuple(f"subagent:{session}" for session in running)
     model = only_model(ledger.modelUsage) if source.stream != MAIN else None  # the main agent's has shares
-    return _total(source, "", f"turn-{source.row}", "segment", model, ledger, apart)
+    return _total(source, "", f"turn-{source.row}", "segment", model, ledger, separate)
 
 
 def of_model(source: Source, part: str, model: str, ledger: Ledger) -> TokenUsage:
@@ -97,13 +97,13 @@ def _total(
     scope: Literal["segment", "share"],
     model: str | None,
     ledger: Ledger,
-    apart: tuple[str, ...] = (),
+    separate: tuple[str, ...] = (),
 ) -> TokenUsage:
     return TokenUsage(
         *(source, part, key, scope, model, ledger.inputTokens, ledger.cachedReadTokens),
         *(ledger.cacheCreationTokens, None, ledger.outputTokens, ledger.reasoningTokens),
         covers_streams=scope == "segment" and source.stream == MAIN,
-        apart=apart,
+        apart=separate,
     )
 
 

@@ -87,7 +87,7 @@ class MessagesLine(Struct, gc=False):
 
 
 class Ledger(Struct, gc=False):
-    """Tokens of a turn on disk: here the input includes what came from caches. A dollar has 10^10 ticks."""
+    """Tokens of a turn on disk: here the input includes tokens from caches. A dollar has 10^10 ticks."""
 
     inputTokens: int | None = None
     outputTokens: int | None = None
@@ -196,7 +196,7 @@ class SessionLine(Struct, gc=False):
 
 
 class Bridge(Struct, gc=False):
-    """What the model asks of `use_tool`."""
+    """A call that the model makes through `use_tool`."""
 
     tool_name: str
     tool_input: Raw = ABSENT

@@ -1,4 +1,4 @@
-"""What Kimi Code does over ACP. Source: recordings of 0.31 to 2.1."""
+"""Kimi Code's habits over ACP. Source: recordings of 0.31 to 2.1."""
 
 from msgspec import Raw
 

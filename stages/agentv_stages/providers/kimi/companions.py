@@ -54,8 +54,8 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     found: list[Companion] = []
     for file in files:
         name = _place(file)[1] or ""
-        told = DecodeContext(file, f"subagent:{name}", parents.get(name), session, begun_ms=begun_ms)
-        found.append(Companion(file, told))
+        context = DecodeContext(file, f"subagent:{name}", parents.get(name), session, begun_ms=begun_ms)
+        found.append(Companion(file, context))
     return found
 
 

@@ -20,7 +20,7 @@ from agentv_stages.model.event import (
     UserText,
 )
 from agentv_stages.model.payload import EMPTY_STRING, given, join_array, text_json
-from agentv_stages.providers.kimi.results import asked
+from agentv_stages.providers.kimi.results import named_call
 from agentv_stages.providers.kimi.wire import Line, Message, Origin, decode_elements, decode_message, decode_parts
 
 _MOST = 1024
@@ -29,7 +29,7 @@ _USER = Origin("user")
 _ARRAY = b"["
 
 
-class Heard(Struct):
+class RecentMessages(Struct):
     """Ids of the last messages, oldest first, for an undo; a prompt's has the prefix `user:`."""
 
     ids: list[str] = []
@@ -51,13 +51,13 @@ def read_message(line: Line) -> Message:
     return decode_member(line.message, decode_message, "message") if given(line.message) else Message()
 
 
-def append_message(message: Message, record: Record, source: Source, heard: Heard, batch: Batch) -> None:
+def append_message(message: Message, record: Record, source: Source, recent: RecentMessages, batch: Batch) -> None:
     """Appends one message of the context."""
     role = message.role
     if role == "user":
-        _user(message, source, heard, batch)
+        _user(message, source, recent, batch)
     elif role == "assistant":
-        _answer(message, source, heard, batch)
+        _answer(message, source, recent, batch)
     elif role == "tool":
         output = message.content if given(message.content) else None
         outcome: Outcome | None = None if message.isError is None else "error" if message.isError else "ok"
@@ -68,7 +68,7 @@ def append_message(message: Message, record: Record, source: Source, heard: Hear
         batch.unknown_type(f"context.append_message/{role}", record)
 
 
-def _user(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
+def _user(message: Message, source: Source, recent: RecentMessages, batch: Batch) -> None:
     origin = message.origin or _USER
     kind, body = origin.kind or "user", message.content
     message_id = message.id or f"u{source.row}"
@@ -82,7 +82,7 @@ def _user(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
         parts = decode_elements(body)  # the skills that the prompt names precede it
         first = len(origin.skillActivations)
         skills, body = parts[:first], join_array(parts[first:])
-    heard.add(_PROMPT + message_id if prompt or command is not None else message_id)
+    recent.add(_PROMPT + message_id if prompt or command is not None else message_id)
     if command is not None:
         batch.events.append(SlashCommand(source, "", *command))
     if skills:
@@ -101,7 +101,7 @@ def _command(origin: Origin) -> tuple[str, str | None] | None:
     return None
 
 
-def _answer(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
+def _answer(message: Message, source: Source, recent: RecentMessages, batch: Batch) -> None:
     """An answer as Kimi CLI stored it: parts, then calls."""
     message_id = message.id or f"m{source.row}"
     events, before = batch.events, len(batch.events)
@@ -118,22 +118,22 @@ def _answer(message: Message, source: Source, heard: Heard, batch: Batch) -> Non
     elif (text := text_json(content)) != EMPTY_STRING:
         events.append(AssistantText(source, "", message_id, text))
     for i, call in enumerate(message.toolCalls or ()):
-        name, arguments = asked(call)
+        name, arguments = named_call(call)
         events.append(ToolCall(source, f"-{i}", message_id, call.id or f"{message_id}-{i}", name, arguments))
     if len(events) == before:
         batch.ignore("context.append_message/empty")
     else:
-        heard.add(message_id)
+        recent.add(message_id)
 
 
-def undo(count: int | None, source: Source, heard: Heard, batch: Batch) -> None:
+def undo(count: int | None, source: Source, recent: RecentMessages, batch: Batch) -> None:
     """Retracts the last `count` prompts and everything after them."""
-    ids, left = heard.ids, max(count or 1, 1)
+    ids, left = recent.ids, max(count or 1, 1)
     start = len(ids)
     while start and left:
         start -= 1
         left -= ids[start].startswith(_PROMPT)
-    void = tuple(one.removeprefix(_PROMPT) for one in ids[start:])
+    void = tuple(message_id.removeprefix(_PROMPT) for message_id in ids[start:])
     del ids[start:]
     if void:
         batch.events.append(Retract(source, "", void, "undo"))

@@ -1,4 +1,4 @@
-"""The meaning of Kimi's tool results: exit codes, refusals, what a call asked for; and how a goal ended.
+"""The meaning of Kimi's tool results: exit codes, refusals, the name and input of a call; and how a goal ended.
 
 The shell tool ends the output of a failed command with `Command failed with exit code: N.` (-1: by a signal).
 Source: Kimi Code 0.10.0 to 2.1.0, recordings, and the bundled source of 2.1.0.
@@ -33,7 +33,7 @@ _AGENT = re.compile(rb'"agent_id: ([\w-]{1,80})\\n')
 _PLANNING = b'"Plan mode is active. You may only write to '
 _NO_FILE = (b'"\\"',)  # the path in quotes; a file's text begins with a line number
 _NO_SEARCH = (b'"ripgrep (rg) is not available ',)
-_SAID: dict[str, tuple[bytes, ...]] = {
+_FAILURES: dict[str, tuple[bytes, ...]] = {
     "Read": _NO_FILE,
     "ReadMediaFile": _NO_FILE,
     "Edit": (b'"old_string not found in ', b'"old_string is not unique in ', b'"No changes to make: ', b'"ENOENT: '),
@@ -45,7 +45,7 @@ _SAID: dict[str, tuple[bytes, ...]] = {
     "AskUserQuestion": (b'"AskUserQuestion is disabled while ',),
 }
 _AGENT_FAILED = re.compile(rb'"agent_id: [\w-]{1,80}(?:\\n[a-z_]+: [\w-]+)*?\\nstatus: failed\\n')
-CHECKED = frozenset((*SHELLS, *_SAID, "Agent"))
+CHECKED = frozenset((*SHELLS, *_FAILURES, "Agent"))
 """Tools whose failures are reported in words that cannot begin any other result of theirs."""
 
 
@@ -101,10 +101,10 @@ def told_failure(name: str, output: bytes) -> tuple[bool, int | None]:
         return shell_failure(output)
     if name == "Agent":
         return _AGENT_FAILED.match(output[:_HEAD]) is not None, None
-    return output.startswith(_SAID.get(name, ())), None
+    return output.startswith(_FAILURES.get(name, ())), None
 
 
-def asked(call: AskedCall) -> tuple[str, Raw]:
+def named_call(call: AskedCall) -> tuple[str, Raw]:
     """Name and arguments of a call in chat-completions form; arguments that are not JSON stay a string."""
     function = call.function
     name = (function.name if function else None) or call.name or "unknown"

@@ -34,7 +34,7 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, check, checksum
 from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.kimi.companions import own_ids
-from agentv_stages.providers.kimi.context import Heard, append_message, read_message, undo
+from agentv_stages.providers.kimi.context import RecentMessages, append_message, read_message, undo
 from agentv_stages.providers.kimi.notices import QUIET, notice
 from agentv_stages.providers.kimi.results import AGENT_ID, GOAL_ENDS, agent_named, refusal, shell_failure
 from agentv_stages.providers.kimi.usage import usage_event
@@ -50,7 +50,7 @@ LOSSES = (
     "that a hook refused a call with words of its own (it counts as an error)",
     "the working directory before protocol 1.5 (0.31 and older), if no command was run",
 )
-_WHO = frozenset(("metadata", "profile.bind", "config.update"))
+_INFO = frozenset(("metadata", "profile.bind", "config.update"))
 LAST = frozenset(("end_turn", "max_tokens", "filtered"))
 ENDS: dict[str, Status] = {"completed": "complete", "cancelled": "interrupted", "failed": "error", "blocked": "error"}
 _REFUSED: dict[str, Outcome] = {"rejected": "denied", "cancelled": "cancelled"}
@@ -62,8 +62,8 @@ _NO_RESULT = Result()
 
 
 class State(Struct):
-    """`step`: the current one. `asked`: a request gave the model's name, not only its alias. `ends`: turns have end
-    records.
+    """`step`: the current one. `named_by_request`: a request gave the model's name, not only its alias. `ends`: turns
+    have end records.
 
     `cancelled`: the user broke the turn off, and what fails afterwards is due to that. `goal`: `blocked` or `paused`,
     if this turn left the goal so. `refused`: calls that were not approved. `agents`: sub-agents by the call that
@@ -71,7 +71,7 @@ class State(Struct):
     """
 
     model: str | None = None
-    asked: bool = False
+    named_by_request: bool = field(default=False, name="asked")
     cwd: str | None = None
     ends: bool = False
     step: str = ""
@@ -79,8 +79,8 @@ class State(Struct):
     goal: str | None = None
     refused: dict[str, Outcome] = {}
     agents: dict[str, str] = {}
-    heard: Heard = field(default_factory=Heard)
-    told: Repeats = field(default_factory=Repeats)
+    recent: RecentMessages = field(default_factory=RecentMessages, name="heard")
+    repeats: Repeats = field(default_factory=Repeats, name="told")
     begun_ms: int | None = None
 
 
@@ -121,7 +121,7 @@ class SessionDecoder:
             if self._again(check(record, source.time_ms), source):
                 batch.ignore(f"{kind}/again")
             else:
-                append_message(message, record, source, state.heard, batch)
+                append_message(message, record, source, state.recent, batch)
         elif kind == "turn.prompt":
             state.cancelled = False
             batch.ignore(kind)
@@ -150,8 +150,8 @@ class SessionDecoder:
             if self._again(check(record, source.time_ms), source):
                 batch.ignore("context.undo/again")
             else:
-                undo(line.count, source, state.heard, batch)
-        elif kind in _WHO:
+                undo(line.count, source, state.recent, batch)
+        elif kind in _INFO:
             self._info(line, source, batch)
         else:
             notice(line, source, record, batch)
@@ -171,7 +171,7 @@ class SessionDecoder:
         if kind == "forked" and time_ms >= begun_ms - _MARKED_MS:
             self.state.begun_ms = None  # whatever later times say
             batch.ignore(kind)
-        elif kind in _WHO:
+        elif kind in _INFO:
             self._info(line, replace(source, time_ms=begun_ms), batch)
         elif time_ms >= begun_ms:
             self.state.begun_ms = None
@@ -183,7 +183,7 @@ class SessionDecoder:
         return True
 
     def _again(self, identity: str, source: Source) -> bool:
-        return self.state.told.again(identity, source.length)
+        return self.state.repeats.again(identity, source.length)
 
     def _loop(self, event: LoopEvent, line: Line, record: Record, batch: Batch) -> None:
         kind, state = event.type, self.state
@@ -193,7 +193,7 @@ class SessionDecoder:
         elif kind == "tool.call":
             source = self._source(line, record, event.uuid or "")
             message_id = event.stepUuid or state.step or f"m{record.row}"
-            state.heard.add(message_id)
+            state.recent.add(message_id)
             arguments = event.args if given(event.args) else EMPTY_OBJECT
             call_id = event.toolCallId or event.uuid or f"call-{record.row}"
             parent = self.context.parent_call
@@ -205,7 +205,7 @@ class SessionDecoder:
         elif kind == "tool.result":
             self._result(event, self._source(line, record, ""), batch)
         elif kind == "step.begin" or kind == "step.end":
-            if state.told.again(event.uuid and f"{event.uuid} {kind}", checksum(record.data)):
+            if state.repeats.again(event.uuid and f"{event.uuid} {kind}", checksum(record.data)):
                 kind += "/again"
             elif kind == "step.begin":
                 state.step = event.uuid or ""
@@ -226,7 +226,7 @@ class SessionDecoder:
 
     def _part(self, event: LoopEvent, source: Source, record: Record, batch: Batch) -> None:
         part, state = event.part, self.state
-        if part is None or state.told.again(event.uuid, checksum(record.data)):
+        if part is None or state.repeats.again(event.uuid, checksum(record.data)):
             batch.ignore("content.part/again" if part is not None else "content.part/empty")
             return
         message_id = event.stepUuid or state.step or f"m{source.row}"
@@ -244,7 +244,7 @@ class SessionDecoder:
         if text == EMPTY_STRING:
             batch.ignore("content.part/empty")
             return
-        state.heard.add(message_id)
+        state.recent.add(message_id)
         if kind == "text":
             batch.events.append(AssistantText(source, "", message_id, text, model=state.model))
         else:
@@ -293,7 +293,7 @@ class SessionDecoder:
     def _model(self, line: Line, source: Source, batch: Batch) -> None:
         state = self.state
         if line.model and line.kind in (None, "loop"):
-            state.asked = True
+            state.named_by_request = True
             known, state.model = state.model, line.model
             if line.model != known and self.context.stream == MAIN:
                 batch.events.append(SessionInfo(source, "", model=line.model))
@@ -309,7 +309,7 @@ class SessionDecoder:
             session, parent = own_ids(self.context.place or self.context.file)
             if self.context.stream == MAIN:
                 parent = parent or self.context.session_id
-        elif line.modelAlias and not state.asked and line.type == "config.update":
+        elif line.modelAlias and not state.named_by_request and line.type == "config.update":
             state.model = model = line.modelAlias
         cwd = line.cwd or (line.environmentDisclosure.cwd if line.environmentDisclosure is not None else None)
         if cwd == state.cwd:

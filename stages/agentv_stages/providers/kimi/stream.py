@@ -26,7 +26,7 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json
 from agentv_stages.model.provider import DecodeContext
-from agentv_stages.providers.kimi.results import CHECKED, GOAL_ENDS, asked, refusal, stopped, told_failure
+from agentv_stages.providers.kimi.results import CHECKED, GOAL_ENDS, named_call, refusal, stopped, told_failure
 from agentv_stages.providers.kimi.tools import MEDIA, SHELLS
 from agentv_stages.providers.kimi.wire import StreamLine, decode_stream
 
@@ -90,7 +90,7 @@ class StreamDecoder:
             events.append(AssistantText(source, "", message_id, text, synthetic=synthetic))
         waiting = self.state.open
         for i, call in enumerate(line.tool_calls or ()):
-            name, arguments = asked(call)
+            name, arguments = named_call(call)
             call_id = call.id or f"{message_id}-{i}"
             if name in CHECKED and len(waiting) < _MOST_OPEN:
                 waiting[call_id] = name

@@ -27,7 +27,7 @@ from agentv_stages.providers.mini_swe_agent.wire import (
 )
 
 
-class Asked(NamedTuple):
+class Requested(NamedTuple):
     """A call as the model asked for it; without an `id` its result is the next message."""
 
     id: str | None
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
     thoughts: list[Raw]
     texts: list[Raw]
-    calls: list[Asked]
+    calls: list[Requested]
     model: str | None = None
     created: float | None = None
     usage: Usage | None = None
@@ -62,7 +62,7 @@ def refused(extra: Extra) -> Answer | None:
     """An answer that was rejected for its format and kept beside the rejection; None if it was not kept."""
     response = extra.response
     if not isinstance(response, Response):
-        return Answer([], _said((extra.model_response,)), []) if given(extra.model_response) else None
+        return Answer([], _texts((extra.model_response,)), []) if given(extra.model_response) else None
     if given(response.output):
         parts = _items(response.output)
     else:
@@ -71,17 +71,17 @@ def refused(extra: Extra) -> Answer | None:
     return Answer(*parts, response.model, response.created or response.created_at, response.usage)
 
 
-def cut_out(text: str, action_regex: str | None) -> list[Asked]:
+def cut_out(text: str, action_regex: str | None) -> list[Requested]:
     """The command in an answer of 1.x; none if it has several, because such an answer was rejected."""
     found = commands_in(text, action_regex)
-    return [Asked(None, TOOL, to_raw({"command": found[0]}))] if len(found) == 1 else []
+    return [Requested(None, TOOL, to_raw({"command": found[0]}))] if len(found) == 1 else []
 
 
 def usage_event(source: Source, part: str, key: str, answer: Answer, cost: float | None) -> TokenUsage | None:
     """The tokens and the cost; None if the log has neither. A cost of 0.0 means that the price was not known."""
     usage, cost_usd = answer.usage or Usage(), cost or None
     prompt = usage.prompt_tokens_details or usage.input_tokens_details or Details()
-    made = usage.completion_tokens_details or usage.output_tokens_details or Details()
+    details = usage.completion_tokens_details or usage.output_tokens_details or Details()
     tokens = usage.input_tokens if usage.prompt_tokens is None else usage.prompt_tokens
     output = usage.output_tokens if usage.completion_tokens is None else usage.completion_tokens
     cached = usage.cache_read_input_tokens if prompt.cached_tokens is None else prompt.cached_tokens
@@ -90,48 +90,48 @@ def usage_event(source: Source, part: str, key: str, answer: Answer, cost: float
     if tokens is None and output is None and cost_usd is None:
         return None
     return TokenUsage(
-        *(source, part, key, "call", answer.model, tokens, cached, write, None, output, made.reasoning_tokens),
+        *(source, part, key, "call", answer.model, tokens, cached, write, None, output, details.reasoning_tokens),
         cost_usd=cost_usd,
     )
 
 
-def _spoken(spoken: Spoken) -> tuple[list[Raw], list[Raw], list[Asked]]:
+def _spoken(spoken: Spoken) -> tuple[list[Raw], list[Raw], list[Requested]]:
     reasoning = spoken.reasoning_content if given(spoken.reasoning_content) else spoken.reasoning
-    return _said((reasoning,)), _said((spoken.content,)), [_asked(call) for call in spoken.tool_calls or ()]
+    return _texts((reasoning,)), _texts((spoken.content,)), [_requested(call) for call in spoken.tool_calls or ()]
 
 
-def _items(output: Raw) -> tuple[list[Raw], list[Raw], list[Asked]]:
+def _items(output: Raw) -> tuple[list[Raw], list[Raw], list[Requested]]:
     thoughts: list[Raw] = []
     texts: list[Raw] = []
-    calls: list[Asked] = []
+    calls: list[Requested] = []
     for item in fitting(output, decode_item) if given(output) else ():
         if item.type == "function_call":
-            calls.append(Asked(item.call_id or item.id, item.name or "unknown", _arguments(item.arguments)))
+            calls.append(Requested(item.call_id or item.id, item.name or "unknown", _arguments(item.arguments)))
         elif item.type == "reasoning":
-            thoughts += _said((item.summary, item.content))
+            thoughts += _texts((item.summary, item.content))
         elif item.type == "message":
-            texts += _said((item.content,))
+            texts += _texts((item.content,))
     return thoughts, texts, calls
 
 
-def _said(payloads: Iterable[Raw]) -> list[Raw]:
+def _texts(payloads: Iterable[Raw]) -> list[Raw]:
     """The texts among payloads, as JSON strings, empty ones left out."""
     return [text for text in map(text_json, payloads) if len(text) > 2]
 
 
-def _asked(call: AskedCall) -> Asked:
+def _requested(call: AskedCall) -> Requested:
     function = call.function
     if function is None:
-        return Asked(call.id, "unknown", EMPTY_OBJECT)
-    return Asked(call.id, function.name or "unknown", _arguments(function.arguments))
+        return Requested(call.id, "unknown", EMPTY_OBJECT)
+    return Requested(call.id, function.name or "unknown", _arguments(function.arguments))
 
 
 def _arguments(raw: Raw) -> Raw:
     return inner_json(raw) if given(raw) and raw != EMPTY_STRING else EMPTY_OBJECT
 
 
-def _command(action: Action) -> Asked:
+def _command(action: Action) -> Requested:
     command = action.command
-    return Asked(
+    return Requested(
         action.tool_call_id, TOOL, Raw(b'{"command":' + bytes(command) + b"}") if given(command) else EMPTY_OBJECT
     )

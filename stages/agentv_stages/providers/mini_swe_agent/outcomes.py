@@ -22,7 +22,9 @@ TAGS = "<bash_code>(.*?)</bash_code>"
 
 
 def commands_in(text: str, action_regex: str | None) -> list[str]:
-    """Every command in an answer, as its configuration defines them; the agent only runs one that is alone."""
+    """Every command in an answer, as its configuration defines them; the agent runs a command only if it is the only
+    one.
+    """
     if action_regex is None or action_regex in FENCES:
         found = _fenced(text)
     elif action_regex == TAGS:
@@ -79,15 +81,15 @@ _RETURNCODE = re.compile(r"\s*<returncode>(-?\d{1,9})</returncode>")
 
 
 class End(NamedTuple):
-    """How a command ended; `given` says that the message is its output. Without an outcome it just ended."""
+    """How a command ended; `is_output` means that the message is its output. Without an outcome it just ended."""
 
     outcome: Outcome | None
     exit_code: int | None = None
-    given: bool = True
+    is_output: bool = True
 
 
 def typed(text: str) -> bool:
-    """Whether a message in the user's name contains what the user typed."""
+    """Whether a message in the user's name contains a text that the user typed."""
     return text.startswith(TYPED) and text not in UNSAID
 
 
@@ -102,11 +104,11 @@ def end_of(extra: Extra) -> End:
 def told_end(text: str) -> End:
     """For a command, by the message after it: always in 1.x, later if it was cut out of a text and did not run."""
     if text.startswith(REJECTED):
-        return End("denied", given=False)
+        return End("denied", is_output=False)
     if text.startswith(INTERRUPTED):
-        return End("cancelled", given=False)
+        return End("cancelled", is_output=False)
     if text.startswith(NEW_TASK) or text == SWITCHED:
-        return End("ok", given=False)
+        return End("ok", is_output=False)
     if text.startswith(_TIMED_OUT):
         return End("error")
     found = _RETURNCODE.match(text)
@@ -122,5 +124,5 @@ def unexecuted(text: str) -> Outcome:
 
 
 def submits(exit_status: str | None, text: str) -> bool:
-    """Whether the next message says that the first command without a result was the one that submitted."""
+    """Whether the next message shows that the first command without a result submitted the work."""
     return exit_status == SUBMITTED or text.startswith(NEW_TASK) or text == SWITCHED

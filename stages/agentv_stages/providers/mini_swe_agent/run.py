@@ -41,7 +41,7 @@ _OWN_COMMAND = ("\n```bash\n", "\n```")
 
 
 class Open(NamedTuple):
-    """A call without a result yet; `native` is the id in the log, which may occur in another answer, too."""
+    """A call without a result yet; `native` is the id in the log, which may occur again in another answer."""
 
     call_id: str
     native: str | None
@@ -142,9 +142,9 @@ class Run:
         answer = accepted(message, extra)
         if self.cuts_text and not answer.calls:
             answer = answer._replace(calls=cut_out(text, self.regex))
-        self._tell(place, answer, time_ms, extra.cost)
+        self._emit(place, answer, time_ms, extra.cost)
 
-    def _tell(self, place: int, answer: Answer, time_ms: int | None, cost: float | None) -> None:
+    def _emit(self, place: int, answer: Answer, time_ms: int | None, cost: float | None) -> None:
         source = self._source(self._begun(answer) if time_ms is None else time_ms)
         message_id, events, model = self._message_id(place), self.events, answer.model or self.model
         if model != self.model:
@@ -156,13 +156,13 @@ class Run:
             events.append(AssistantText(source, f"-{place}-{i}", message_id, text, False, False, model))
         self.several = len(answer.calls) > 1
         self.open.clear()
-        for i, asked in enumerate(answer.calls):
-            call_id = asked.id if asked.id and asked.id not in self.call_ids else f"{message_id}-{i}"
+        for i, call in enumerate(answer.calls):
+            call_id = call.id if call.id and call.id not in self.call_ids else f"{message_id}-{i}"
             self.call_ids.add(call_id)
-            key = asked.id if asked.id and asked.id not in self.open else call_id
-            self.open[key] = Open(call_id, asked.id, asked.arguments)
+            key = call.id if call.id and call.id not in self.open else call_id
+            self.open[key] = Open(call_id, call.id, call.arguments)
             events.append(
-                ToolCall(source, f"-{place}-{i}", message_id, call_id, asked.name, asked.arguments, None, model)
+                ToolCall(source, f"-{place}-{i}", message_id, call_id, call.name, call.arguments, None, model)
             )
         usage = usage_event(source, f"-{place}", message_id, answer._replace(model=model), cost)
         if usage is not None:
@@ -178,27 +178,27 @@ class Run:
 
     def _observation(self, place: int, message: Message, extra: Extra, time_ms: int | None) -> None:
         """The output of a command. With several commands all results are written at once, when the last has ended."""
-        told = message.content if given(message.content) else message.output
+        shown = message.content if given(message.content) else message.output
         native = message.tool_call_id or message.call_id
         if native is not None:
-            one = self.open.pop(native, None)
-            call_id = one.call_id if one is not None else native
+            opened = self.open.pop(native, None)
+            call_id = opened.call_id if opened is not None else native
         elif self.open:
             call_id = self.open.popitem(last=False)[1].call_id
         else:
-            self._user(place, told, time_ms, True)
+            self._user(place, shown, time_ms, True)
             return
         if extra.exception_info == NOT_EXECUTED:
-            self.held.append(Held(call_id, f"-{place}", told))
+            self.held.append(Held(call_id, f"-{place}", shown))
             return
         end = end_of(extra)
-        output = told if extra.exception_info or not given(extra.raw_output) else extra.raw_output
+        output = shown if extra.exception_info or not given(extra.raw_output) else extra.raw_output
         self._result(call_id, f"-{place}", end, output, None if self.several else time_ms)
 
     def _settle(self, exit_status: str | None, text: str, submission: Raw) -> None:
         """Emits the ends of commands that were not executed, now that the next message is known.
 
-        The first of them may be the one that submitted; its result is not written if it ends the run.
+        The first of them may have submitted the work; its result is not written if it ends the run.
         """
         done = submits(exit_status, text)
         for held in self.held:
@@ -224,11 +224,11 @@ class Run:
             self.batch.ignore("message/empty")
             return
         end = told_end(text)
-        if self._waits_for_words() and not (end.given and extra.interrupt_type):
+        if self._waits_for_words() and not (end.is_output and extra.interrupt_type):
             _, call = self.open.popitem(last=False)
-            output, ended_ms = (message.content, time_ms) if end.given else (None, None)
+            output, ended_ms = (message.content, time_ms) if end.is_output else (None, None)
             self._result(call.call_id, f"-{place}", end, output, ended_ms)
-            if end.given:
+            if end.is_output:
                 return
         elif message.content == EMPTY_STRING:
             self.batch.ignore("message/empty")  # 1.x: a limit was reached
@@ -246,7 +246,7 @@ class Run:
         answer = refused(extra)
         self.open.clear()
         if answer is not None:
-            self._tell(place, answer, None, extra.cost)
+            self._emit(place, answer, None, extra.cost)
             for i, call in enumerate(self.open.values()):
                 self._result(call.call_id, f"-{place}-{i}", End("error"), message.content, None)
             self.open.clear()

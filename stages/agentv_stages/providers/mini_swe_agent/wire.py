@@ -12,7 +12,7 @@ from agentv_stages.model.shapes import Function as Function
 
 
 class ModelStats(Struct, gc=False):
-    """Statistics of the whole run. `api_calls` counts failed model calls, too."""
+    """Statistics of the whole run. `api_calls` includes failed model calls."""
 
     instance_cost: float | None = None
     api_calls: int | None = None
@@ -126,7 +126,8 @@ class Action(Struct, gc=False):
 
 
 class Extra(Struct, gc=False):
-    """What the agent keeps beside a message and does not send. `timestamp` in epoch seconds, `cost` in US dollars.
+    """Facts that the agent keeps beside a message and does not send. `timestamp` in epoch seconds, `cost` in US
+    dollars.
 
     `response` is a text if it could not be encoded. `exception_info` is empty if nothing was raised.
     """

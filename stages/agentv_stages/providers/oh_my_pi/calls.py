@@ -1,4 +1,4 @@
-"""What oh-my-pi's calls and messages have beyond Pi's: devices, refusals, messages that no model wrote.
+"""Calls and messages that oh-my-pi has and Pi does not: devices, refusals, messages that no model wrote.
 
 A tool that is not in the request is a device: `write` to `xd://NAME` with its arguments as the text. Such a write is a
 call of NAME.

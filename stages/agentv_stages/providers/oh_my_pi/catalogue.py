@@ -1,4 +1,4 @@
-"""What oh-my-pi writes and Pi does not: types of entries, of lines, of markers.
+"""Types of entries, lines and markers that oh-my-pi writes and Pi does not.
 
 Source: oh-my-pi 18.2.3, its recordings and the definitions in its package.
 """

@@ -56,9 +56,11 @@ _OUTCOMES: dict[str, Outcome] = {
 
 
 class State(PiState):
-    """`asked`: the newest calls. `message_id`: that of the newest answer; `spoken`: it came after the newest prompt."""
+    """`newest_calls`: the newest calls. `message_id`: that of the newest answer; `spoken`: it came after the newest
+    prompt.
+    """
 
-    asked: dict[str, bool] = field(default_factory=dict[str, bool])
+    newest_calls: dict[str, bool] = field(default_factory=dict[str, bool], name="asked")
     message_id: str = ""
     spoken: bool = False
 
@@ -94,7 +96,7 @@ class SessionDecoder(PiSessionDecoder):
                 return
             self.state.spoken = True
         if entry is not None and own is not None and own.role == "assistant":
-            if not self.state.told.again(entry.id, checksum(record.data)):
+            if not self.state.repeats.again(entry.id, checksum(record.data)):
                 self.state.message_id = entry.id or f"m{record.row}"
         self._refine(own, begin, batch)
 
@@ -106,7 +108,7 @@ class SessionDecoder(PiSessionDecoder):
         while at < len(events):
             event = events[at]
             if isinstance(event, ToolCall):
-                remember(state.asked, event.call_id, True, _MOST_TOLD)
+                remember(state.newest_calls, event.call_id, True, _MOST_TOLD)
                 if event.name == _DISPATCH or (event.name == _SCRIPT and _is_code(event.input_json)):
                     if not _answered(event, batch, at):
                         scripts.append(event)
@@ -115,8 +117,8 @@ class SessionDecoder(PiSessionDecoder):
             elif isinstance(event, ToolResult):
                 if own is not None and own.role == "toolResult":
                     events[at] = _ended(event, own.details)
-                    if event.call_id not in state.asked and own.tool_name and state.message_id:
-                        remember(state.asked, event.call_id, True, _MOST_TOLD)
+                    if event.call_id not in state.newest_calls and own.tool_name and state.message_id:
+                        remember(state.newest_calls, event.call_id, True, _MOST_TOLD)
                         source, part = event.source, "-asked"
                         call = ToolCall(source, part, state.message_id, event.call_id, own.tool_name, EMPTY_OBJECT)
                         events.insert(at, call)
@@ -137,7 +139,7 @@ class SessionDecoder(PiSessionDecoder):
         parent = details.parent_tool_call_id or ""
         script = state.scripts.get(parent)
         if script is not None:
-            script.made = True
+            script.made_calls = True
         source = self.context.source(record, epoch_ms(details.timestamp))
         call_id = details.tool_call_id or f"{parent}/{record.row}"
         message_id = script.message_id if script is not None else state.message_id or f"m{record.row}"
@@ -155,7 +157,7 @@ class SessionDecoder(PiSessionDecoder):
 
 
 def _entry(record: Record) -> MessageRecord | None:
-    """What OpenClaw adds to a message; None for another shape, which Pi's decoder judges."""
+    """OpenClaw's additions to a message; None for another shape, which Pi's decoder judges."""
     try:
         return decode_message(record.data)
     except REFUSED:

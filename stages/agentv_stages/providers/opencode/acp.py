@@ -1,4 +1,4 @@
-"""What OpenCode, and Kilo with it, do over ACP. Source: recordings of OpenCode 1.2 to 1.18, Kilo 7.7."""
+"""The habits of OpenCode, and of Kilo with it, over ACP. Source: recordings of OpenCode 1.2 to 1.18, Kilo 7.7."""
 
 from functools import partial
 
@@ -23,11 +23,11 @@ class _Output(Struct, gc=False):
 _decode = msgspec.json.Decoder(_Output).decode
 
 
-def _mcp_title(table: ToolTable, title: str, given: Given) -> str | None:
+def _mcp_title(table: ToolTable, title: str, arguments: Given) -> str | None:
     """`server_tool` as a canonical name, if the agent has no tool of that name. A tool that does not exist is a call of
     `invalid`, whose arguments name it.
     """
-    if title in table.by_name or given.get("tool") == title:
+    if title in table.by_name or arguments.get("tool") == title:
         return None
     server, mark, tool = title.partition("_")
     return f"mcp__{server}__{tool}" if mark and server and tool else None

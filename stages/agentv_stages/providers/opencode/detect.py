@@ -10,7 +10,9 @@ _LIKELY = 0.9
 
 
 def detect_stream(head: Head) -> float:
-    """Certain only at the end of a step, until which the decoder holds parts, too: Kilo differs there (`kilo`)."""
+    """Certain only at the end of a step, because Kilo differs there (`kilo`). The decoder also holds parts until
+    then.
+    """
     sure = 0.0
     for record in head:
         if "sessionID" not in record or not isinstance(record.get("timestamp"), int | float):

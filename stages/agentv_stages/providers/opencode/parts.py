@@ -143,7 +143,7 @@ def metadata(state: ToolState) -> Metadata:
 def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | None, Outcome | None]:
     if state.status == "error":
         output = state.error if given(state.error) else None
-        outcome = failure(_said(state))
+        outcome = failure(_error_text(state))
         if bytes(state.error)[:1] == b"{":
             output, outcome = _error(state.error, outcome)
         return output, "cancelled" if outcome == "error" and facts.interrupted else outcome
@@ -170,20 +170,20 @@ def _error(error: Raw, outcome: Outcome) -> tuple[Raw, Outcome]:
     return to_raw(message), _BY_TYPE.get(kind, outcome)
 
 
-def _said(state: ToolState) -> str:
+def _error_text(state: ToolState) -> str:
     return text_of(state.error) if given(state.error) else ""
 
 
-def failure(said: str) -> Outcome:
-    """How a call ended that is marked as failed, by what the model was told."""
-    said = said.removeprefix(_KIND)
-    return "denied" if said.startswith(_DENIED) else "cancelled" if said.startswith(_CANCELLED) else "error"
+def failure(message: str) -> Outcome:
+    """The outcome of a call that is marked as failed, from the message that the model got."""
+    message = message.removeprefix(_KIND)
+    return "denied" if message.startswith(_DENIED) else "cancelled" if message.startswith(_CANCELLED) else "error"
 
 
 def stops(part: Part) -> bool:
     """Whether the call was refused without a message to the model: then no step follows."""
     state = part.state
-    return state is not None and state.status == "error" and _said(state).removeprefix(_KIND).startswith(_STOPS)
+    return state is not None and state.status == "error" and _error_text(state).removeprefix(_KIND).startswith(_STOPS)
 
 
 def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, model: str | None) -> TokenUsage:

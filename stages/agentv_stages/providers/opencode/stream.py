@@ -44,7 +44,8 @@ class State(Struct):
     """`finishes` counts the finished steps of `message_id`, each of which is an answer: old versions put several steps
     into one message.
 
-    `finished` is the id of the last step-finish part, `told` has the ids of texts and steps. `refused`: a call of the
+    `finished` is the id of the last step-finish part, `repeats` has the ids of texts and steps. `refused`: a call of
+    the
     current step was refused in a way that ends the run.
     """
 
@@ -53,7 +54,7 @@ class State(Struct):
     finishes: int = 0
     finished: str | None = None
     refused: bool = False
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
     held: list[Held] = []
 
 
@@ -84,7 +85,7 @@ class StreamDecoder:
             state.refused = False
         kind = part.type
         if kind in CONTENT:
-            if kind != "tool" and state.told.again(part.id, checksum(record.data)):
+            if kind != "tool" and state.repeats.again(part.id, checksum(record.data)):
                 batch.ignore(f"{line.type}/again")
                 return
             state.finished = None
@@ -152,7 +153,7 @@ class StreamDecoder:
         state.finished = part.id
         source = self._source(line, record)
         message_id = part.messageID or f"m{record.row}"
-        if part.tokens is not None and not state.told.again(part.id, checksum(record.data)):
+        if part.tokens is not None and not state.repeats.again(part.id, checksum(record.data)):
             batch.events.append(usage_event(source, message_id, part.tokens, part.cost, None))
         state.finishes += 1
         refused, state.refused = state.refused, False

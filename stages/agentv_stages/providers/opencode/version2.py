@@ -107,7 +107,7 @@ def _part(item: Item) -> Part:
 
 
 def _output(content: Raw) -> Raw:
-    """The content of a result: its text where it is text alone, else the list as it is in the log."""
+    """The content of a result: its text if it has nothing else, otherwise the list as it is in the log."""
     if bytes(content)[:1] != b"[":
         return content if given(content) else ABSENT
     blocks = list(fitting(content, decode_text_only))

@@ -1,4 +1,4 @@
-"""What OpenHands does over ACP: arguments name their own class; each update has the tokens and the cost so far.
+"""OpenHands' habits over ACP: arguments name their own class; each update has the tokens and the cost so far.
 
 Source: OpenHands CLI 1.16.0, `openhands acp`; input includes cached tokens, output includes reasoning.
 """
@@ -43,24 +43,25 @@ class Update(Struct, gc=False):
 _decode = msgspec.json.Decoder(Update).decode
 
 
-def name_in_arguments(given: Given) -> str | None:
+def name_in_arguments(arguments: Given) -> str | None:
     """`FileEditorAction` is the class of `file_editor`'s arguments."""
-    made = _KIND.match(str(given.get("kind")))
-    return _HUMP.sub("_", made["name"]).lower() if made else None
+    match = _KIND.match(str(arguments.get("kind")))
+    return _HUMP.sub("_", match["name"]).lower() if match else None
 
 
 def spent(data: bytes) -> Spent | None:
-    """What an update says was spent so far; None if it says nothing."""
+    """The usage so far, from an update; None if the update has none."""
     try:
         params = _decode(data).params
     except msgspec.ValidationError:  # the update itself was accepted
         return None
     fields = params.meta.field_meta if params is not None and params.meta is not None else None
-    told = fields.metrics if fields is not None else None
-    if told is None or not told.input_tokens:
+    metrics = fields.metrics if fields is not None else None
+    if metrics is None or not metrics.input_tokens:
         return None
     return Spent(
-        told.input_tokens, told.output_tokens, told.cache_read_tokens, told.reasoning_tokens, told.cost or None
+        *(metrics.input_tokens, metrics.output_tokens, metrics.cache_read_tokens, metrics.reasoning_tokens),
+        metrics.cost or None,
     )
 
 

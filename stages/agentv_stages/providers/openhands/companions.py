@@ -25,15 +25,17 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     if found is None:
         return []
     base = found[1] if found[1] is not None else "."
-    own = [one for one in _events(base, folder) if one != place]
-    listed = [Companion(one, DecodeContext(one, further=True)) for one in own]
-    agents = sorted({one.rpartition("/events/")[0] for one in folder.glob(f"{base}/subagents/**/events/event-*.json")})
+    own = [file for file in _events(base, folder) if file != place]
+    listed = [Companion(file, DecodeContext(file, further=True)) for file in own]
+    agents = sorted(
+        {file.rpartition("/events/")[0] for file in folder.glob(f"{base}/subagents/**/events/event-*.json")}
+    )
     if agents:
         parents = _parents([place, *own], agents, folder)
         for agent in agents:
             name = agent.rpartition("/")[2]
-            for one in (*_events(agent, folder), *folder.glob(f"{agent}/base_state.json")):
-                listed.append(Companion(one, DecodeContext(one, f"subagent:{name}", parents.get(agent), _name(base))))
+            for file in (*_events(agent, folder), *folder.glob(f"{agent}/base_state.json")):
+                listed.append(Companion(file, DecodeContext(file, f"subagent:{name}", parents.get(agent), _name(base))))
     for state in folder.glob(f"{base}/base_state.json"):
         listed.append(Companion(state, DecodeContext(state, MAIN, None, _name(base))))
     return listed
@@ -51,21 +53,21 @@ def _name(base: str) -> str:
 def _parents(own: list[str], agents: list[str], folder: Folder) -> dict[str, str]:
     """Folder of a sub-agent -> the call that started it: the first call with its prompt that is not another's."""
     events = {agent: _events(agent, folder) for agent in agents}
-    asked: list[tuple[str, str]] = []
-    for one in (*own, *(path for paths in events.values() for path in paths)):
-        asked += _asked(folder.read(one, _WHOLE))
+    tasks: list[tuple[str, str]] = []
+    for file in (*own, *(path for paths in events.values() for path in paths)):
+        tasks += _tasks(folder.read(file, _WHOLE))
     parents: dict[str, str] = {}
     for agent in agents:
-        prompt = next(filter(None, (_prompt(folder.read(one, _WHOLE)) for one in events[agent][:8])), None)
-        for i, (text, call_id) in enumerate(asked):
+        prompt = next(filter(None, (_prompt(folder.read(file, _WHOLE)) for file in events[agent][:8])), None)
+        for i, (text, call_id) in enumerate(tasks):
             if text == prompt:
                 parents[agent] = call_id
-                del asked[i]
+                del tasks[i]
                 break
     return parents
 
 
-def _asked(data: bytes) -> list[tuple[str, str]]:
+def _tasks(data: bytes) -> list[tuple[str, str]]:
     """The prompts that a call gives to sub-agents, with its id."""
     event = _read(data) if any(call in data for call in _CALLS) else None
     if event is None or event.kind != "ActionEvent" or event.tool_call is None or not event.tool_call_id:

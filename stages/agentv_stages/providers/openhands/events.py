@@ -48,7 +48,7 @@ def source_of(event: Event, record: Record, file: str, stream: str) -> Source:
     return Source(file, record.row, record.offset, len(record.data), parse_iso(event.timestamp), stream, event.id or "")
 
 
-def tell(event: Event, source: Source, record: Record, batch: Batch) -> None:
+def emit(event: Event, source: Source, record: Record, batch: Batch) -> None:
     """Appends what an event says to `batch`."""
     kind, add = event.kind or "", batch.events.append
     if kind == "ActionEvent":
@@ -58,9 +58,9 @@ def tell(event: Event, source: Source, record: Record, batch: Batch) -> None:
     elif kind == "MessageEvent":
         _message(event, source, record, batch)
     elif kind == "AgentErrorEvent":
-        add(ToolResult(source, "", event.tool_call_id or "", _given(event.error), "error"))
+        add(ToolResult(source, "", event.tool_call_id or "", _filled(event.error), "error"))
     elif kind == "UserRejectObservation":
-        add(ToolResult(source, "", event.tool_call_id or "", _given(event.rejection_reason), "denied"))
+        add(ToolResult(source, "", event.tool_call_id or "", _filled(event.rejection_reason), "denied"))
     elif kind == "ConversationErrorEvent":
         reason = ": ".join(filter(None, (event.code, event.detail)))
         add(SessionEnd(source, "", "error", reason or None, result_json=Raw(record.data)))
@@ -82,14 +82,16 @@ def tell(event: Event, source: Source, record: Record, batch: Batch) -> None:
 
 def _action(event: Event, source: Source, record: Record, batch: Batch) -> None:
     message_id = event.llm_response_id or event.id or f"answer-{record.row}"
-    said = Message(event.thought, event.reasoning_content, event.thinking_blocks, event.responses_reasoning_item)
-    _say(said, message_id, source, batch)
-    asked = inner_json(event.tool_call.arguments) if event.tool_call is not None else EMPTY_OBJECT
+    message = Message(event.thought, event.reasoning_content, event.thinking_blocks, event.responses_reasoning_item)
+    _emit_texts(message, message_id, source, batch)
+    arguments = inner_json(event.tool_call.arguments) if event.tool_call is not None else EMPTY_OBJECT
     name = event.tool_name or "unknown"
     if event.action is not None and event.action.kind == "MCPToolAction":
         name = f"mcp__{name}"
     call_id = event.tool_call_id or event.id or f"call-{record.row}"
-    batch.events.append(ToolCall(source, "", message_id, call_id, name, asked if given(asked) else EMPTY_OBJECT))
+    batch.events.append(
+        ToolCall(source, "", message_id, call_id, name, arguments if given(arguments) else EMPTY_OBJECT)
+    )
 
 
 def _observation(event: Event, source: Source, batch: Batch) -> None:
@@ -111,7 +113,7 @@ def _message(event: Event, source: Source, record: Record, batch: Batch) -> None
     if event.source == "agent":
         message_id = event.llm_response_id or event.id or f"answer-{record.row}"
         before = len(batch.events)
-        if _say(message, message_id, source, batch):
+        if _emit_texts(message, message_id, source, batch):
             batch.events.append(SessionEnd(source, "", "complete", "answer"))
         elif len(batch.events) == before:  # still an answer
             batch.events.append(AssistantText(source, "", message_id, EMPTY_STRING))
@@ -124,7 +126,7 @@ def _message(event: Event, source: Source, record: Record, batch: Batch) -> None
         batch.events.append(UserText(source, "-extended", added, f"{message_id}-extended", injected=True))
 
 
-def _say(message: Message, message_id: str, source: Source, batch: Batch) -> bool:
+def _emit_texts(message: Message, message_id: str, source: Source, batch: Batch) -> bool:
     """Appends thoughts and texts; returns whether there was a text."""
     for i, thought in enumerate(_thoughts(message)):
         batch.events.append(Reasoning(source, f"-{i}", message_id, thought))
@@ -136,7 +138,7 @@ def _say(message: Message, message_id: str, source: Source, batch: Batch) -> boo
 
 
 def _thoughts(message: Message) -> Iterator[Raw]:
-    """The reasoning, for any API; `reasoning_content` has Anthropic's blocks, too."""
+    """The reasoning, for any API; `reasoning_content` also has Anthropic's blocks."""
     texts = [text_json(message.reasoning_content)]
     if texts == [EMPTY_STRING] and given(message.thinking_blocks):
         texts = [text_json(block.thinking) for block in fitting(message.thinking_blocks, decode_thinking)]
@@ -150,7 +152,7 @@ def _thoughts(message: Message) -> Iterator[Raw]:
     return (text for text in texts if text != EMPTY_STRING)
 
 
-def _given(text: Raw) -> Raw | None:
+def _filled(text: Raw) -> Raw | None:
     return text if given(text) else None
 
 

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, SessionEnd, SessionInfo, Status
 from agentv_stages.model.provider import DecodeContext
-from agentv_stages.providers.openhands.events import source_of, tell
+from agentv_stages.providers.openhands.events import emit, source_of
 from agentv_stages.providers.openhands.usage import spent
 from agentv_stages.providers.openhands.wire import Conversation, decode_conversation, decode_event
 
@@ -51,7 +51,7 @@ class SessionDecoder:
             place = _FOLDER.search((context.place or context.file).replace("\\", "/"))
             if place is not None and context.stream == MAIN:
                 batch.events.append(SessionInfo(source, "-place", "-".join(place.groups())))
-        tell(event, source, record, batch)
+        emit(event, source, record, batch)
 
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""

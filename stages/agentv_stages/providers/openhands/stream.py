@@ -16,7 +16,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, SessionInfo, Source
 from agentv_stages.model.fault import Reason
 from agentv_stages.model.provider import DecodeContext
-from agentv_stages.providers.openhands.events import source_of, tell
+from agentv_stages.providers.openhands.events import emit, source_of
 from agentv_stages.providers.openhands.wire import decode_event
 
 LOSSES = (
@@ -78,7 +78,7 @@ class StreamDecoder:
         """`data` is the record as one line, which outputs can hold."""
         event = decode_event(data)
         source = source_of(event, record, self.file, MAIN)
-        tell(event, source, Record(data, record.offset, record.row), batch)
+        emit(event, source, Record(data, record.offset, record.row), batch)
 
     def _hold(self, held: Held, record: Record, batch: Batch) -> None:
         if not held.add(record.data):

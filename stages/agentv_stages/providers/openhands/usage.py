@@ -18,8 +18,8 @@ def spent(source: Source, stats: Stats) -> Iterator[TokenUsage]:
     """The model's calls, then the total; nothing if there were none."""
     metrics = list(stats.usage_to_metrics.values())
     calls = 0
-    for name, one in stats.usage_to_metrics.items():
-        for counts in one.token_usages:
+    for name, used in stats.usage_to_metrics.items():
+        for counts in used.token_usages:
             key = counts.response_id or f"call-{calls}"
             yield _usage(source, f"-{calls}", key, counts, name.startswith(_OF_SUBAGENTS))
             calls += 1
@@ -38,18 +38,18 @@ def _usage(source: Source, part: str, key: str, counts: Counts, of_subagent: boo
 def _total(source: Source, metrics: list[Metrics]) -> TokenUsage:
     """The total of the session, or of a sub-agent, whose cost the session's includes. 0.0 means an unknown price."""
     main = source.stream == MAIN
-    sums = [one.accumulated_token_usage for one in metrics if one.accumulated_token_usage is not None]
-    cost = sum(one.accumulated_cost or 0.0 for one in metrics) or None
+    sums = [entry.accumulated_token_usage for entry in metrics if entry.accumulated_token_usage is not None]
+    cost = sum(entry.accumulated_cost or 0.0 for entry in metrics) or None
     return TokenUsage(
         source,
         "-total",
         "total",
         "session",
-        input=known_sum(one.prompt_tokens for one in sums),
-        cached=known_sum(one.cache_read_tokens for one in sums),
-        cache_write=known_sum(one.cache_write_tokens for one in sums),
-        output=known_sum(one.completion_tokens for one in sums),
-        reasoning=known_sum(one.reasoning_tokens for one in sums),
+        input=known_sum(entry.prompt_tokens for entry in sums),
+        cached=known_sum(entry.cache_read_tokens for entry in sums),
+        cache_write=known_sum(entry.cache_write_tokens for entry in sums),
+        output=known_sum(entry.completion_tokens for entry in sums),
+        reasoning=known_sum(entry.reasoning_tokens for entry in sums),
         covers_streams=main,
         cost_usd=cost if main else None,
     )

@@ -12,7 +12,7 @@ from agentv_stages.model.times import Time
 
 
 class AskedCall(Struct, gc=False):
-    """The call as the model made it; `arguments` is JSON in a string, including what the SDK asks for in addition
+    """The call as the model made it; `arguments` is JSON in a string, including the SDK's additional arguments
     (`security_risk`, `summary`).
     """
 
@@ -20,7 +20,7 @@ class AskedCall(Struct, gc=False):
 
 
 class Action(Struct, gc=False):
-    """What the SDK made of a call."""
+    """The SDK's own form of a call."""
 
     kind: str | None = None
 

@@ -24,18 +24,18 @@ class GrownBlock(Struct):
 
 def grow(blocks: dict[int, GrownBlock], event: DeltaEvent) -> None:
     """Adds the content of one update. Calls are left out: one whose arguments are incomplete is not a call."""
-    kind, _, what = event.type.partition("_")
+    kind, _, phase = event.type.partition("_")
     index = event.content_index or 0
-    if what == "start" and index == 0:
+    if phase == "start" and index == 0:
         blocks.clear()
     if kind not in _KINDS:
         return
     block = blocks.get(index)
-    if block is None or what == "start":
+    if block is None or phase == "start":
         block = blocks[index] = GrownBlock(kind)
-    if what == "delta" and event.delta:
+    if phase == "delta" and event.delta:
         block.pieces.append(event.delta)
-    elif what == "end" and event.content is not None:
+    elif phase == "end" and event.content is not None:
         block.pieces = [event.content]
 
 

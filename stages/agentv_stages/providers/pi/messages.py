@@ -62,7 +62,7 @@ def status_of(stop: str | None, error: str | None) -> Status | None:
 
 
 def failure(content: bytes) -> tuple[Outcome, int | None]:
-    """What an `isError` result means, from its text: an exit code, an interrupt, a refusal, or just an error.
+    """The outcome of an `isError` result, from its text: an exit code, an interrupt, a refusal, or just an error.
 
     Source: pi 0.73 `bash`, `read`; extensions refuse with reasons of their own, which count as errors.
     """
@@ -102,7 +102,7 @@ def spent(usage: Usage) -> bool:
 
 
 def tokens(source: Source, key: str, model: str | None, usage: Usage) -> TokenUsage:
-    """The tokens of one model call, whoever made it: an answer, a tool, a compaction, or the warming of a cache."""
+    """The tokens of one model call of any caller: an answer, a tool, a compaction, or the warming of a cache."""
     plain, cached, written = usage.input, usage.cache_read, usage.cache_write
     total = None if plain is None else plain + (cached or 0) + (written or 0)
     cost = usage.cost.total if usage.cost else None

@@ -16,7 +16,7 @@ _DIALOGS = ("confirm", "editor", "input", "select")
 def notice(
     kind: str, line: Line, source: Source, session_id: str | None, model: str | None, batch: Batch, record: Record
 ) -> None:
-    """Appends the event of a line of one of the rarer types."""
+    """Appends the event of a line of a rarer type."""
     events = batch.events
     if kind in ("auto_retry_start", "summarization_retry_scheduled"):
         text = f"attempt {line.attempt} of {line.max_attempts}: {line.error_message or ''}"
@@ -56,7 +56,7 @@ def beside(
 
 
 def _entry(line: Line, source: Source, session_id: str | None, batch: Batch, record: Record) -> None:
-    """Handles a session-file entry, printed as it is written; what it gives the model is a message, too."""
+    """Handles a session-file entry, printed as it is written; a text that it gives to the model is also a message."""
     entry = decode_entry(line.entry if given(line.entry) else EMPTY_OBJECT)
     if entry.type in ENTRIES:
         batch.ignore(f"entry_appended/{entry.type}")

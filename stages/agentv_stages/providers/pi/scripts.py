@@ -1,4 +1,4 @@
-"""Pi's code mode on disk: a script's result lists its calls (`nestedCalls`), without what they returned.
+"""Pi's code mode on disk: a script's result lists its calls (`nestedCalls`), without their results.
 
 The stream shows each inner call as it runs (`parentToolCallId`).
 Source: pi 0.99 to 1.5.2, session files.
@@ -17,7 +17,7 @@ _OUTCOMES: dict[str, Outcome] = {"ok": "ok", "error": "error", "unfinished": "ca
 
 def listed(script: Script, call_id: str, nested: list[Nested], source: Source, batch: Batch) -> None:
     """Appends the calls that a script's result lists, each with its outcome; a failed one has its error as output."""
-    script.made = True
+    script.made_calls = True
     for i, call in enumerate(nested):
         inner = call.id or f"{call_id}/{i + 1}"
         arguments = call.arguments if given(call.arguments) else EMPTY_OBJECT

@@ -16,7 +16,7 @@ from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Sou
 from agentv_stages.model.payload import given
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, checksum
-from agentv_stages.model.scripts import Script, let_all_go, let_go, told
+from agentv_stages.model.scripts import Script, emit_output, let_all_go, let_go
 from agentv_stages.model.times import from_epoch, parse_iso
 from agentv_stages.providers.pi.messages import (
     assistant,
@@ -58,7 +58,7 @@ class State(Struct):
     cut: str = ""
     running: bool = False
     scripts: dict[str, Script] = {}
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
 
 
 class SessionDecoder:
@@ -187,9 +187,9 @@ class TranscriptDecoder:
             batch.events.append(SessionInfo(source, "", session_id, None, None, row.cwd, title=row.agent))
         if kind == "message" and row.message is not None:
             # results are identified by their calls; no two other messages of a role share a millisecond
-            said = row.message.role if row.message.role != "toolResult" and source.time_ms is not None else None
-            if self.state.told.again(said and f"{said} {source.time_ms}", source.length):
-                batch.ignore(f"{said}/again")
+            role = row.message.role if row.message.role != "toolResult" and source.time_ms is not None else None
+            if self.state.repeats.again(role and f"{role} {source.time_ms}", source.length):
+                batch.ignore(f"{role}/again")
                 return
             _append(self, row.message, blocks, f"m{record.row}", source, record, batch)
         elif kind == "stderr":
@@ -257,7 +257,7 @@ def _result(message: PiMessage, source: Source, state: State, batch: Batch) -> N
         listed(script, call_id, nested, source, batch)
     if script is not None and not let_go(state.scripts, call_id, batch):
         content = message.content if given(message.content) else None
-        told(TOOL, source, call_id, content, message.is_error, batch)
+        emit_output(TOOL, source, call_id, content, message.is_error, batch)
     else:
         batch.events.append(tool_result(source, call_id, message.content, message.is_error, message.duration_ms))
     if message.usage is not None and spent(message.usage):

@@ -14,7 +14,7 @@ _INNER = tuple(
     f'{name}"'.encode()
     for name in (
         *("text", "thinking", "toolCall", "image", "start", "done", "error"),
-        *(f"{what}_{when}" for what in ("text", "thinking", "toolcall") for when in ("start", "delta", "end")),
+        *(f"{member}_{when}" for member in ("text", "thinking", "toolcall") for when in ("start", "delta", "end")),
     )
 )
 """How the objects inside an update begin; any other may be a record that follows a torn one."""
@@ -23,7 +23,7 @@ _LONG = 4096  # bytes above which the search for a second record is faster than 
 
 
 def is_whole_update(data: bytes) -> bool:
-    """Whether a line of more than `SHORT` bytes is exactly one update; False if only the parser can tell."""
+    """Whether a line of more than `SHORT` bytes is exactly one update; False if that takes a parser to decide."""
     return data.startswith(_UPDATE) and (_shown_twice(data) or (len(data) > _LONG and _stands_alone(data)))
 
 

@@ -26,7 +26,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import given
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import check
-from agentv_stages.model.scripts import let_all_go, let_go, told
+from agentv_stages.model.scripts import emit_output, let_all_go, let_go
 from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.pi.growing import grow, unfinished
 from agentv_stages.providers.pi.messages import (
@@ -114,7 +114,7 @@ class StreamDecoder:
             elif type(message) is Prompt:
                 self._user(message, record, self._source(record, message.timestamp), batch)
             elif (message.tool_call_id or "") not in state.open:  # `tool_execution_end` gave it, as nearly always
-                self._told(record, batch, message)
+                self._emitted_result(record, batch, message)
             else:
                 self._message(record, batch, decode_message_end(data).message)
         elif type(line) is ToolEnd:
@@ -175,7 +175,7 @@ class StreamDecoder:
         batch.unknown_type(kind, record)
 
     def _unfinished(self, record: Record, batch: Batch) -> None:
-        """Appends what the last update of an answer contains."""
+        """Appends the content of an answer's last update."""
         update = decode_update(record.data)
         event = update.assistant_message_event
         message = update.message or (event.partial if event else None)
@@ -212,7 +212,7 @@ class StreamDecoder:
             return
         role = message.role
         if role == "toolResult" and (message.tool_call_id or "") not in state.open:
-            self._told(record, batch, message)  # from `tool_execution_end`, as nearly always
+            self._emitted_result(record, batch, message)  # from `tool_execution_end`, as nearly always
             return
         source = self._source(record, message.timestamp)
         if role == "assistant":
@@ -228,7 +228,7 @@ class StreamDecoder:
 
     def _again(self, identity: str, source: Source, batch: Batch) -> bool:
         """Whether an answer or a prompt was emitted before."""
-        if not self.state.told.again(identity, source.length):
+        if not self.state.repeats.again(identity, source.length):
             return False
         batch.ignore("message_end/again")
         return True
@@ -266,7 +266,7 @@ class StreamDecoder:
         call_id = line.tool_call_id
         script = state.scripts.get(line.parent_tool_call_id or "")
         if script is not None:
-            script.made = True
+            script.made_calls = True
         if not call_id or call_id in state.open or call_id in state.scripts or len(state.open) >= _MOST_OPEN:
             batch.ignore("tool_execution_start")
             return
@@ -294,11 +294,11 @@ class StreamDecoder:
         state.open.pop(call_id, None)
         source = self._source(record, None)
         if call_id in state.scripts and not let_go(state.scripts, call_id, batch):
-            told(TOOL, source, call_id, content if given(content) else None, is_error, batch)
+            emit_output(TOOL, source, call_id, content if given(content) else None, is_error, batch)
         else:
             batch.events.append(tool_result(source, call_id, content, is_error, lasted))
 
-    def _told(self, record: Record, batch: Batch, message: ResultCopy | PiMessage) -> None:
+    def _emitted_result(self, record: Record, batch: Batch, message: ResultCopy | PiMessage) -> None:
         """Handles a result that was already emitted: only the usage of models that the tool called is new."""
         batch.ignore("message_end/toolResult")
         source = self._source(record, None)
@@ -311,7 +311,9 @@ class StreamDecoder:
         state.growing.clear()
         let_all_go(state.scripts, batch)
         # It contains the run's messages with their times, but an error's text comes after its time.
-        again = b'"timestamp":' in record.data and state.told.again(f"agent_end {crc32(record.data)}", len(record.data))
+        again = b'"timestamp":' in record.data and state.repeats.again(
+            f"agent_end {crc32(record.data)}", len(record.data)
+        )
         if again or line.will_retry or line.is_terminal is False:
             batch.ignore("agent_end")
         elif state.stop == "error" and line.will_retry is None:

@@ -9,7 +9,7 @@ from agentv_stages.providers.pi.growing import GrownBlock
 
 
 class StreamState(Struct):
-    """`open`: calls without a result, by id. `told`: answers and prompts emitted, by time.
+    """`open`: calls without a result, by id. `repeats`: answers and prompts emitted, by time.
     `partial`: the newest update of the answer being written.
     `growing`: its blocks so far, if updates carry pieces. `scripts`: those that have not ended.
     `held_end`: a run ended with an error, at `held_row`, that Pi may still retry.
@@ -20,7 +20,7 @@ class StreamState(Struct):
     stop: str | None = None
     error: str | None = None
     open: dict[str, bool] = {}
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
     message_id: str = ""
     partial: Record | None = None
     growing: dict[int, GrownBlock] = {}

@@ -1,4 +1,4 @@
-"""What Qwen Code does over ACP. Source: recordings of 0.10 to 0.24."""
+"""Qwen Code's habits over ACP. Source: recordings of 0.10 to 0.24."""
 
 import re
 

@@ -20,15 +20,15 @@ class _Envelope(Struct, gc=False):
 _decode = Decoder(_Envelope).decode
 
 
-def asked(name: str, given: Raw) -> tuple[str, Raw]:
-    """Name and arguments of the tool that was asked for; if the envelope has another shape, those of the bridge."""
+def effective_call(name: str, arguments: Raw) -> tuple[str, Raw]:
+    """Name and arguments of the tool that runs; if the envelope has another shape, those of the bridge."""
     if name != BRIDGE:
-        return name, given
+        return name, arguments
     try:
-        envelope = _decode(given)
+        envelope = _decode(arguments)
     except ValidationError:
-        return name, given
-    return (envelope.name, envelope.arguments) if envelope.name else (name, given)
+        return name, arguments
+    return (envelope.name, envelope.arguments) if envelope.name else (name, arguments)
 
 
 EMPTY = (b"", b'""', b"null", b"{}", b"[]")
@@ -46,7 +46,7 @@ def body_of(part: Part) -> bytes | None:
 
 
 def read_output(raw: Raw) -> tuple[Raw | None, bool]:
-    """What the model reads of a function response, and whether it is an error."""
+    """The part of a function response that the model reads, and whether it is an error."""
     data = bytes(raw)
     if data in EMPTY:
         return None, False

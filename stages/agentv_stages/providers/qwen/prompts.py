@@ -1,6 +1,6 @@
-"""The user's lines of Qwen Code's sessions to events: separates what a person typed from what the program added.
+"""The user's lines of Qwen Code's sessions to events: separates a person's text from the program's additions.
 
-Source: Qwen Code 0.14 to 0.24.4. The files that a prompt names with `@` follow it as parts; the text that a command
+Source: Qwen Code 0.14 to 0.24.4. The files that a prompt names with `@` follow it as parts. The text that a command
 like `/init` sends to the model has a line of its own, after the command's record.
 """
 
@@ -16,22 +16,30 @@ REMINDER = b'"<system-reminder>'
 
 
 def asked_by(command: Payload) -> str | None:
-    """What a person wrote after a command whose text goes to the model; None for a command that sends nothing."""
+    """A person's text after a command that sends a text to the model; None for a command that sends nothing."""
     return (command.rawCommand or "").strip().partition(" ")[2].strip() if command.sentToModel else None
 
 
-def tell(
-    line: SessionLine, parts: list[Part], asked: str | None, message_id: str, first: int, source: Source, batch: Batch
+def emit(
+    line: SessionLine,
+    parts: list[Part],
+    command_text: str | None,
+    message_id: str,
+    first: int,
+    source: Source,
+    batch: Batch,
 ) -> None:
-    """A line's texts and attachments. `asked`: the words of the command that sent the text; None for a prompt."""
+    """A line's texts and attachments. `command_text`: the words of the command that sent the text; None for a
+    prompt.
+    """
     typed = len(parts)
     if typed > 1:
         typed = next((i for i, part in enumerate(parts) if begins_files(part.text)), typed)
     injected = line.subtype in INJECTED
-    if asked is not None and not injected:
-        injected = not parts or text_of(parts[0].text or EMPTY_STRING).strip() != asked
-    told = _text(parts[:typed], injected, message_id, first, source, batch)
-    if _text(parts[typed:], True, message_id, first + typed, source, batch) or told:
+    if command_text is not None and not injected:
+        injected = not parts or text_of(parts[0].text or EMPTY_STRING).strip() != command_text
+    emitted = _text(parts[:typed], injected, message_id, first, source, batch)
+    if _text(parts[typed:], True, message_id, first + typed, source, batch) or emitted:
         return
     batch.ignore("user/no_text")
 

@@ -32,9 +32,9 @@ def repeats(event: UiEvent, row: int, state: SessionState) -> bool:
     return True
 
 
-def call_key(name: str, given: Raw) -> str:
+def call_key(name: str, arguments: Raw) -> str:
     """The key that telemetry and the thread share for a call: its name, and a checksum of its arguments."""
-    return f"{name}:{crc32(bytes(given)):x}"
+    return f"{name}:{crc32(bytes(arguments)):x}"
 
 
 def take_end(key: str, state: SessionState) -> Ended | None:

@@ -29,12 +29,12 @@ from agentv_stages.model.payload import text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import checksum
-from agentv_stages.model.scripts import Script, hold, let_all_go, let_go, told
+from agentv_stages.model.scripts import Script, emit_output, hold, let_all_go, let_go
 from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
 from agentv_stages.providers.qwen import prompts
 from agentv_stages.providers.qwen.notices import QUIET, notice
-from agentv_stages.providers.qwen.parts import EMPTY, asked, model_call, read_output
+from agentv_stages.providers.qwen.parts import EMPTY, effective_call, model_call, read_output
 from agentv_stages.providers.qwen.repeated_telemetry import call_key, repeats, take_end, tell_compression
 from agentv_stages.providers.qwen.state import KEEP, SessionState
 from agentv_stages.providers.qwen.stream import API_ERROR, RETRY
@@ -88,16 +88,16 @@ class SessionDecoder:
             self._copied(info, line.forkedFrom.sessionId, record, batch)
             return
         if kind == "system":
-            said = line.systemPayload
-            payload = decode_member(said, decode_payload, "systemPayload") if said else _NO_PAYLOAD
+            system = line.systemPayload
+            payload = decode_member(system, decode_payload, "systemPayload") if system else _NO_PAYLOAD
             timed = line.subtype == "ui_telemetry"
             if not timed and info == self.state.info and self._is_quiet(line.subtype or "", payload, record.row, batch):
                 return
         if kind != "tool_result" and line.uuid is not None:  # older versions write two lines with one id
-            if self.state.told.again(f"{line.sessionId} {line.uuid} {line.timestamp}", checksum(record.data)):
+            if self.state.repeats.again(f"{line.sessionId} {line.uuid} {line.timestamp}", checksum(record.data)):
                 batch.ignore(f"{kind}/again")
                 return
-        # Repeated telemetry of a call must not be taken for that of the next one.
+        # Repeated telemetry of a call must not be taken for telemetry of the next call.
         if timed and info == self.state.info and self._is_quiet("ui_telemetry", payload, record.row, batch):
             return
         source = Source(
@@ -109,7 +109,7 @@ class SessionDecoder:
             self.stream,
             line.uuid or "",
         )
-        if line.uuid is not None and line.uuid == line.parentUuid:  # somebody put one word in the place of all ids
+        if line.uuid is not None and line.uuid == line.parentUuid:  # one word was put in the place of all ids
             source = replace(source, answer=source.time_ms)
         if self.companion:
             self._result(line, source, batch)
@@ -183,18 +183,18 @@ class SessionDecoder:
             at = f"-{i}"
             call = part.functionCall
             if call is not None:
-                name, given = asked(call.name or "unknown", call.args or EMPTY_OBJECT)
+                name, arguments = effective_call(call.name or "unknown", call.args or EMPTY_OBJECT)
                 call_id = call.id or f"{message_id}{at}"
-                remember(state.calls, call_id, call_key(name, given), KEEP)
+                remember(state.calls, call_id, call_key(name, arguments), KEEP)
                 if name == EXEC:
                     hold(
                         state.scripts,
                         call_id,
-                        Script(name, source, at, message_id, given, self.parent_call, model),
+                        Script(name, source, at, message_id, arguments, self.parent_call, model),
                         batch,
                     )
                     continue
-                events.append(ToolCall(source, at, message_id, call_id, name, given, self.parent_call, model))
+                events.append(ToolCall(source, at, message_id, call_id, name, arguments, self.parent_call, model))
             elif bytes(part.text) in EMPTY:
                 batch.ignore("part/empty")
             elif part.thought:
@@ -260,18 +260,18 @@ class SessionDecoder:
             if part.functionResponse is not None:
                 self._response(part.functionResponse, line, f"-{first + i}", source, batch)
         remember(state.prompts, line.parentUuid or "", message_id, KEEP)
-        asked, state.asked = state.asked, None
-        prompts.tell(line, parts, asked, message_id, first, source, batch)
+        command_text, state.command_text = state.command_text, None
+        prompts.emit(line, parts, command_text, message_id, first, source, batch)
 
     def _result(self, line: SessionLine, source: Source, batch: Batch) -> None:
         self.state.attempt = None
         parts = (line.message.parts if line.message else None) or ()
-        told = 0
+        results = 0
         for i, part in enumerate(parts):
             if part.functionResponse is not None:
-                told += 1
+                results += 1
                 self._response(part.functionResponse, line, f"-{i}" if i else "", source, batch)
-        if told:
+        if results:
             return
         call_id = line.toolCallResult.callId if line.toolCallResult else None
         if call_id is None:
@@ -300,7 +300,7 @@ class SessionDecoder:
         if duration is None and line.toolCallResult is not None and line.toolCallResult.durationMs is not None:
             duration = whole_ms(line.toolCallResult.durationMs)
         if call_id in self.state.scripts and not let_go(self.state.scripts, call_id, batch):
-            told(EXEC, source, call_id, output, outcome != "ok", batch)
+            emit_output(EXEC, source, call_id, output, outcome != "ok", batch)
         else:
             batch.events.append(ToolResult(source, at, call_id, output, outcome, exit_code, duration))
         if status == "cancelled" and self.stream == MAIN:
@@ -320,12 +320,12 @@ class SessionDecoder:
         else:
             notice(name, payload, source, record, batch)
             if name == "slash_command" and payload.phase != "result":
-                self.state.asked = prompts.asked_by(payload)
+                self.state.command_text = prompts.asked_by(payload)
             elif name == "chat_compression":
                 tell_compression(source, self.state, batch)
 
     def _is_quiet(self, name: str, payload: Payload, row: int, batch: Batch) -> bool:
-        """Counts a record that says nothing new: most telemetry repeats the main thread, with call times."""
+        """Counts a record without new content: most telemetry repeats the main thread, with call times."""
         if name == "ui_telemetry":
             if payload.uiEvent is not None and not repeats(payload.uiEvent, row, self.state):
                 return False
@@ -364,7 +364,7 @@ class SessionDecoder:
             agent_call(event, event.function_name, in_stream(source, agent), batch)
         elif event.function_name is not None and event.parent_call_id:
             script = self.state.scripts[event.parent_call_id]
-            script.made = True
+            script.made_calls = True
             script_call(event, event.function_name, script.message_id, source, batch)
         elif agent is not None:
             agent_answer(event, in_stream(source, agent), batch)

@@ -16,8 +16,8 @@ class SessionState(Struct):
     `ended`: the same name and checksum -> what telemetry reported. `failed`: an API error that nothing has followed.
     `answered`: the last run of main-thread answers in telemetry: its last row, their prompt's id and their tokens.
     `counted`: the model of the last answer with tokens; an answer of that model without tokens was broken off.
-    `attempt`: the last answer, until a prompt or a result follows it: its id, its prompt's tokens, and whether it asked
-    for calls. `prompts`: record that a prompt follows -> the prompt's id, for a rewind. `asked`: see `prompts.tell`.
+    `attempt`: the last answer, until a prompt or a result follows it: its id, its prompt's tokens, and whether it has
+    calls. `prompts`: record that a prompt follows -> the prompt's id, for a rewind. `command_text`: see `prompts.emit`.
     """
 
     info: tuple[str | None, ...] = (None, None, None, None)
@@ -36,5 +36,5 @@ class SessionState(Struct):
     counted: str | None = None
     attempt: tuple[str, int | None, bool] | None = None
     prompts: dict[str, str] = {}
-    asked: str | None = None
-    told: Repeats = field(default_factory=Repeats)
+    command_text: str | None = field(default=None, name="asked")
+    repeats: Repeats = field(default_factory=Repeats, name="told")

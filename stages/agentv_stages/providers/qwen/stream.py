@@ -36,7 +36,7 @@ from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats, checksum
 from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
-from agentv_stages.providers.qwen.parts import asked
+from agentv_stages.providers.qwen.parts import effective_call
 from agentv_stages.providers.qwen.wire import (
     Block,
     Notice,
@@ -99,7 +99,7 @@ class StreamState(Struct):
     attempts: dict[str, str] = {}
     shells: list[str] = []
     partial: list[str] = []
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
     partial_row: int = 0
     partial_offset: int = 0
 
@@ -160,7 +160,7 @@ class StreamDecoder:
         message = line.message
         assert message is not None
         state = self.state
-        if state.told.again(line.uuid, checksum(record.data)):
+        if state.repeats.again(line.uuid, checksum(record.data)):
             batch.ignore("assistant/again")
             return
         source = self._source(line, record)
@@ -179,12 +179,14 @@ class StreamDecoder:
             at = PARTS[i] if i < 64 else f"-content-{i}"
             if kind == "tool_use":
                 call_id = block.id or f"{source.base_id}{at}"
-                name, given = asked(block.name or "unknown", block.input or EMPTY_OBJECT)
+                name, arguments = effective_call(block.name or "unknown", block.input or EMPTY_OBJECT)
                 if name in SHELL_TOOLS:
                     if len(state.shells) >= KEEP:
                         del state.shells[0]
                     state.shells.append(call_id)
-                events.append(ToolCall(source, at, message_id, call_id, name, given, line.parent_tool_use_id, model))
+                events.append(
+                    ToolCall(source, at, message_id, call_id, name, arguments, line.parent_tool_use_id, model)
+                )
             elif kind == "text":
                 text = block.text or EMPTY_STRING
                 synthetic = bytes(text).startswith(API_ERROR)
@@ -204,7 +206,7 @@ class StreamDecoder:
         if record.data.find(CLAUDE_ENVELOPE, 0, 64) >= 0:
             batch.strangers.append(record)
         state = self.state
-        if state.told.again(line.uuid, checksum(record.data)):
+        if state.repeats.again(line.uuid, checksum(record.data)):
             batch.ignore("user/again")
             return
         source = self._source(line, record)
@@ -277,7 +279,7 @@ class StreamDecoder:
         self._session(line, self._source(line, record), batch, another, begins=True)
 
     def _retry(self, source: Source, batch: Batch) -> None:
-        """Retracts what was printed of an answer that is asked for again."""
+        """Retracts the printed part of an answer that the program requests again."""
         state = self.state
         state.answers.pop(source.stream, None)
         if source.stream == "main":
@@ -304,7 +306,7 @@ class StreamDecoder:
         self.state.answers.clear()
         self.state.attempts.clear()
         self.state.partial = []
-        again = self.state.told.again(line.uuid, checksum(record.data))
+        again = self.state.repeats.again(line.uuid, checksum(record.data))
         usage = line.usage
         if usage is not None and not again:
             batch.events.append(

@@ -21,7 +21,7 @@ REJECTED = frozenset(("reject", "rejected", "cancel", "cancelled"))
 
 
 class Ended(Struct):
-    """What telemetry reported of a call whose result line has not come yet."""
+    """Telemetry of a call whose result line has not come yet."""
 
     duration_ms: int | None = None
     rejected: bool = False
@@ -34,7 +34,7 @@ class Ended(Struct):
 def agent_of(event: UiEvent) -> str | None:
     """The stream of a sub-agent, whose prompt ids are `<session>#<agent>#<n>`; the main thread's have more parts.
 
-    A main-thread answer to a sub-agent's notice (0.24) has that sub-agent's name, too.
+    A main-thread answer to a sub-agent's notice (0.24) also has that sub-agent's name.
     """
     pieces = (event.prompt_id or "").split("#")
     if len(pieces) == 3 and pieces[1]:
@@ -64,9 +64,9 @@ def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
     message_id = answer_id(event, source)
     duration = whole_ms(event.duration_ms)
     began = _began(source, duration)
-    given = event.function_args or EMPTY_OBJECT
+    arguments = event.function_args or EMPTY_OBJECT
     call_id = event.call_id or f"{source.base_id}-call"
-    batch.events.append(ToolCall(began, "", message_id, call_id, name, given, None, event.model))
+    batch.events.append(ToolCall(began, "", message_id, call_id, name, arguments, None, event.model))
     outcome: Outcome = "ok" if event.success or event.status == "success" else "error"
     if event.decision in REJECTED or event.error_type in DENIED_TYPES:
         outcome = "denied"
@@ -80,10 +80,10 @@ def script_call(event: UiEvent, name: str, message_id: str, source: Source, batc
     """Appends a call that an `exec` script made; an output is known only if it failed."""
     duration = whole_ms(event.duration_ms)
     began = _began(source, duration)
-    given = event.function_args or EMPTY_OBJECT
+    arguments = event.function_args or EMPTY_OBJECT
     call_id = event.call_id or f"{source.base_id}-call"
     parent = event.parent_call_id
-    batch.events.append(ToolCall(began, "", message_id, call_id, name, given, parent, event.model))
+    batch.events.append(ToolCall(began, "", message_id, call_id, name, arguments, parent, event.model))
     output = None if event.error is None else to_raw(event.error)
     outcome: Outcome = "ok" if event.success else "error"
     if event.decision in REJECTED:

@@ -31,7 +31,7 @@ ROWS = (
     *plain(NEWER, "plan", "enter_worktree", "exit_worktree"),
     *plain(NEWER, "other", "tool_call", "loop_wakeup", "image_gen", "display_image", "artifact", "record_artifact"),
     *plain(NEWER, "other", "record_source", "report_findings", "omni_recall_media_memory"),
-    *plain(NEWER, "other", *(f"omni_{what}" for what in _OMNI.split())),
+    *plain(NEWER, "other", *(f"omni_{name}" for name in _OMNI.split())),
 )
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "__"),))

@@ -25,7 +25,7 @@ class Answer(Struct):
     open: dict[str, None] = {}
     thought: bool = False
 
-    def heard(self, entry: Entry) -> str:
+    def message_of(self, entry: Entry) -> str:
         """Records a message or a thought; returns its answer, "" for a prompt."""
         name, nameless = answer_of(entry), self.thought
         self.thought = entry.type == "reasoning" and name == entry.id

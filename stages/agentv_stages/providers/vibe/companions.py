@@ -14,7 +14,7 @@ from msgspec.json import Decoder
 from agentv_stages.chain.pruning import REFUSED
 from agentv_stages.model.payload import text_json, text_of
 from agentv_stages.model.provider import Companion, DecodeContext, Folder
-from agentv_stages.providers.vibe.messages import asked
+from agentv_stages.providers.vibe.messages import named_call
 from agentv_stages.providers.vibe.outcomes import DELEGATES
 from agentv_stages.providers.vibe.wire import decode_manifest, decode_message, decode_stored
 
@@ -55,13 +55,13 @@ def companions(path: str, folder: Folder) -> list[Companion]:
 
 
 def _of_messages(path: str, base: str, folder: Folder) -> list[Companion]:
-    found = [Companion(one, DecodeContext(one)) for one in folder.glob(f"{base}/{_META}")]
+    found = [Companion(meta, DecodeContext(meta)) for meta in folder.glob(f"{base}/{_META}")]
     agents = folder.glob(f"{base}/agents/*/{_MESSAGES}*")[:_MOST_AGENTS]
     waiting = _delegated(folder.read(path, _MOST)) if agents else []
-    for one in agents:
-        place = one.rpartition("/")[0]
-        parent = _begun_by(_first(folder.read(one, _HEAD)), waiting)
-        for file in (one, *folder.glob(f"{place}/{_META}")):
+    for agent in agents:
+        place = agent.rpartition("/")[0]
+        parent = _begun_by(_first(folder.read(agent, _HEAD)), waiting)
+        for file in (agent, *folder.glob(f"{place}/{_META}")):
             stream = f"subagent:{place.rpartition('/')[2]}"
             found.append(Companion(file, DecodeContext(file, stream, parent)))
     return found
@@ -78,7 +78,7 @@ def _delegated(data: bytes) -> list[tuple[str, str]]:
         except REFUSED:
             continue
         for call in calls:
-            name, arguments = asked(call)
+            name, arguments = named_call(call)
             if name == DELEGATES and call.id:
                 found.append((_task(arguments), call.id))
     return found
@@ -92,7 +92,7 @@ def _task(arguments: Raw) -> str:
 
 
 def _first(data: bytes) -> str:
-    """What a sub-agent was asked, after the agent's own text about folders."""
+    """A sub-agent's task, after the agent's own text about folders."""
     try:
         return text_of(text_json(decode_message(data.partition(b"\n")[0]).content))
     except REFUSED:
@@ -109,7 +109,7 @@ def _begun_by(prompt: str, waiting: list[tuple[str, str]]) -> str | None:
 
 def _of_checkpoint(base: str, folder: Folder) -> list[Companion]:
     files = _history(base, folder)
-    found = [Companion(one, DecodeContext(one, further=True)) for one in files]
+    found = [Companion(file, DecodeContext(file, further=True)) for file in files]
     root, known = base.rpartition("/")[0], {base.rpartition("/")[2]}
     waiting = [files]
     while waiting and len(known) < _MOST_AGENTS:
@@ -118,7 +118,7 @@ def _of_checkpoint(base: str, folder: Folder) -> list[Companion]:
                 known.add(child)
                 below = _history(f"{root}/{child}", folder)
                 waiting.append(below)
-                found += (Companion(one, DecodeContext(one, f"subagent:{child}", parent)) for one in below)
+                found += (Companion(file, DecodeContext(file, f"subagent:{child}", parent)) for file in below)
     return found
 
 
@@ -135,12 +135,12 @@ def _history(base: str, folder: Folder) -> list[str]:
     pool, segment = manifest.projection_state, manifest.recovery_journal_segment
     chunks = (pool.chunks if pool else None) or ()
     first = (segment.path if segment else None) or ""
-    journal = [one for one in folder.glob(f"{base}/journal/*.jsonl") if one >= f"{base}/{first}"]
+    journal = [file for file in folder.glob(f"{base}/journal/*.jsonl") if file >= f"{base}/{first}"]
     names = [
         *(f"{base}/chunks/{name}.json" for name in chunks if _NAME.fullmatch(name)),
         f"{place}/projection-state.json",
     ]
-    return [*(one for name in names for one in folder.glob(name)), *journal]
+    return [*(file for name in names for file in folder.glob(name)), *journal]
 
 
 def _children(files: list[str], folder: Folder) -> list[tuple[str, str | None]]:

@@ -98,11 +98,13 @@ def ended(entry: Entry, where: Where, part: str) -> ToolResult | None:
         output = stored if given(stored) else output
         code = _returncode(stored)
     error = state.error.message if state.error else None
-    told = error or state.reason
+    failure = error or state.reason
     if code is None and entry.detail is not None and entry.detail.toolName == SHELL:
         code = failed_code(error)
     lasted = whole_ms(state.durationMs) if state.durationMs else None
-    return ToolResult(source, part, call_id, to_raw(told) if told else output, _outcome(state, code), code, lasted)
+    return ToolResult(
+        source, part, call_id, to_raw(failure) if failure else output, _outcome(state, code), code, lasted
+    )
 
 
 def _stored(output: Raw) -> Raw | None:
@@ -132,7 +134,7 @@ def _outcome(state: EffectState, exit_code: int | None) -> Outcome:
 
 
 def is_refusal(entry: Entry) -> bool:
-    """Whether a question was answered by not letting the call run (up to 2.23 the call itself does not say so)."""
+    """Whether an answer to a question prevented the call (up to 2.23 the call itself has no mark of that)."""
     try:
         given_answer = decode_approval(entry.state.output) if entry.state is not None else None
     except REFUSED:

@@ -32,7 +32,7 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, checksum
 from agentv_stages.model.shapes import Function
 from agentv_stages.model.times import parse_iso, whole_ms
-from agentv_stages.providers.vibe.outcomes import GOODBYE, full_name, told
+from agentv_stages.providers.vibe.outcomes import GOODBYE, ending, full_name
 from agentv_stages.providers.vibe.wire import (
     AskedCall,
     Config,
@@ -72,7 +72,7 @@ class State(Struct):
 
     begun: bool = False
     gave: bool = False
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
 
 
 class MessagesDecoder:
@@ -132,7 +132,7 @@ class MessagesDecoder:
 
     def _message(self, message: Message, part: str, message_id: str, record: Record, batch: Batch) -> None:
         source, role = self.context.source(record), message.role
-        if self.state.told.again(message.message_id, checksum(encode(message))):
+        if self.state.repeats.again(message.message_id, checksum(encode(message))):
             batch.ignore(f"message/{role}, repeated")
             return
         message_id = message.message_id or message_id
@@ -144,7 +144,7 @@ class MessagesDecoder:
                 self._answer(message, part, message_id, source, batch)
         elif role == "tool":
             output = message.content if given(message.content) else None
-            outcome, code = told(message.name, message.content)
+            outcome, code = ending(message.name, message.content)
             call_id = message.tool_call_id or message_id
             lasted = message.tool_result.duration if message.tool_result else None
             lasted_ms = whole_ms(lasted * 1000) if lasted is not None else None
@@ -167,7 +167,7 @@ class MessagesDecoder:
         if text != EMPTY_STRING or not calls:
             add(AssistantText(source, part, message_id, text))
         for i, call in enumerate(calls):
-            name, arguments = asked(call)
+            name, arguments = named_call(call)
             call_id = call.id or f"{message_id}-{i}"
             add(ToolCall(source, f"{part}-{i}", message_id, call_id, name, arguments, self.context.parent_call))
         if not calls:
@@ -183,7 +183,7 @@ def session_info(meta: Meta, source: Source, part: str) -> SessionInfo:
     return SessionInfo(begun, part, meta.session_id, model, None, *places)
 
 
-def asked(call: AskedCall) -> tuple[str, Raw]:
+def named_call(call: AskedCall) -> tuple[str, Raw]:
     """Name and arguments of a call; arguments that are not JSON stay a string."""
     function = call.function or Function()
     arguments, shown = function.arguments, call.presentation.display if call.presentation else None

@@ -27,7 +27,7 @@ _TAIL = 40
 _CALLING_MCP = "Calling MCP tool "
 
 
-def told(name: str | None, text: Raw) -> tuple[Outcome | None, int | None]:
+def ending(name: str | None, text: Raw) -> tuple[Outcome | None, int | None]:
     """Outcome and exit code from the JSON string `text`; None if it only shows that the call ended."""
     data = bytes(text)
     if _REFUSED.match(data):
@@ -54,8 +54,8 @@ def failed_code(message: str | None) -> int | None:
 
 
 def full_name(name: str, status: str | None) -> str:
-    """The name of a tool. That of an MCP server (`<server>_<tool>` up to 2.26) is known by what the terminal shows
-    while it runs, and gets the form of later versions.
+    """The name of a tool. The name of an MCP tool (`<server>_<tool>` up to 2.26) is recognised by the text in the
+    terminal while it runs, and gets the form of later versions.
     """
     if not status or not status.startswith(_CALLING_MCP):
         return name

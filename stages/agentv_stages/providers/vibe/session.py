@@ -135,7 +135,7 @@ class SessionDecoder:
             if result is not None:
                 batch.events.append(result)
         elif kind == "message" or kind == "reasoning":
-            batch.events.append(spoken(entry, state.answer.heard(entry), where, part))
+            batch.events.append(spoken(entry, state.answer.message_of(entry), where, part))
         elif kind in NOTICES:
             batch.events.append(noticed(entry, where, part))
         else:
@@ -160,7 +160,7 @@ class SessionDecoder:
     def _envelope(self, envelope: Envelope, part: str, record: Record, batch: Batch) -> None:
         """Emits the tokens so far and the end of a turn if they have changed."""
         session, state = envelope.session or Session(), self.state
-        add, told = batch.events.append, len(batch.events)
+        add, before = batch.events.append, len(batch.events)
         source = self.context.source(record, epoch_ms(session.updatedAt))
         used = session.tokenUsage
         if used is not None:
@@ -174,7 +174,7 @@ class SessionDecoder:
         if turn.status in _ENDS and turn.id != state.turn:
             state.turn = turn.id
             add(_end(turn, self.context.source(record, epoch_ms(turn.completedAt)), part))
-        if len(batch.events) == told:
+        if len(batch.events) == before:
             batch.ignore("state/unchanged")
 
 
@@ -182,5 +182,5 @@ def _end(turn: Turn, source: Source, part: str) -> SessionEnd:
     status = _ENDS[turn.status or ""]
     if turn.stopReason is not None and status == "complete":
         status = "error"
-    said: Iterable[str | None] = (turn.stopReason, turn.reason, (turn.error or ErrorInfo()).message, turn.status)
-    return SessionEnd(source, part, status, next(filter(None, said), None))
+    reasons: Iterable[str | None] = (turn.stopReason, turn.reason, (turn.error or ErrorInfo()).message, turn.status)
+    return SessionEnd(source, part, status, next(filter(None, reasons), None))

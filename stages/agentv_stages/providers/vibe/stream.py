@@ -36,12 +36,12 @@ NOTICES = frozenset(("notice", "checkpoint", "callback"))
 
 
 class State(Struct):
-    """`answer` is the one that calls belong to, `refused` the newest call that was not allowed to run."""
+    """`answer` is the answer that calls belong to, `refused` the newest call that was not allowed to run."""
 
     session_id: str | None = None
     refused: str | None = None
     answer: Answer = field(default_factory=Answer)
-    told: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = field(default_factory=Repeats, name="told")
 
 
 class StreamDecoder:
@@ -57,7 +57,7 @@ class StreamDecoder:
             return
         entry = named(decode_entry(one_line(record.data)), record, "")
         kind, state = entry.type, self.state
-        if entry.id and state.told.again(f"{entry.id} {entry.updatedAt}", checksum(record.data)):
+        if entry.id and state.repeats.again(f"{entry.id} {entry.updatedAt}", checksum(record.data)):
             batch.ignore(f"{kind}/again")
             return
         if entry.sessionId and entry.sessionId != state.session_id:
@@ -68,7 +68,7 @@ class StreamDecoder:
         if kind == "effect":
             self._effect(entry, record, batch)
         elif kind == "message" or kind == "reasoning":
-            batch.events.append(spoken(entry, state.answer.heard(entry), where_of(self.context, record), ""))
+            batch.events.append(spoken(entry, state.answer.message_of(entry), where_of(self.context, record), ""))
         elif kind in NOTICES:
             batch.events.append(noticed(entry, where_of(self.context, record), ""))
             if kind == "callback" and is_refusal(entry):

@@ -44,9 +44,9 @@ GLUE = frozenset(
 )  # fmt: skip
 
 
-class Told(Struct):
-    """What was emitted of the current request: prompt, size and checksum of each text, calls with their results,
-    tokens, and its end.
+class Emitted(Struct):
+    """The parts of the current request that were emitted: prompt, size and checksum of each text, calls with their
+    results, tokens, and its end.
     """
 
     prompt: bool = False
@@ -58,7 +58,7 @@ class Told(Struct):
 
 
 def model_of(request: Request) -> str | None:
-    """The model that answered, if known, else the one that was selected (`copilot/auto`)."""
+    """The model that answered, if known; otherwise the selected model (`copilot/auto`)."""
     metadata = request.result.metadata if request.result else None
     return (metadata.resolvedModel if metadata else None) or request.modelId
 
@@ -67,21 +67,21 @@ class Answers:
     """Emits one request's answers: texts, thoughts and calls in the order of the parts."""
 
     def __init__(
-        self, request: Request, parts: Sequence[Part], source: Source, told: Told, batch: Batch, record: Record
+        self, request: Request, parts: Sequence[Part], source: Source, emitted: Emitted, batch: Batch, record: Record
     ) -> None:
-        self.parts, self.source, self.told, self.batch, self.record = parts, source, told, batch, record
+        self.parts, self.source, self.emitted, self.batch, self.record = parts, source, emitted, batch, record
         self.untimed = replace(source, time_ms=None)  # the request's time is that of the prompt
         self.request = request
         self.model = model_of(request)
         self.metadata = request.result.metadata if request.result else None
         self.rounds = (self.metadata.toolCallRounds if self.metadata else None) or []
-        self.asked, self.shown = join_calls(parts, self.metadata)
+        self.requested, self.shown = join_calls(parts, self.metadata)
         self.answer = 0
         self.called = False
         self.thought: set[int] = set()
         self.has_thoughts = any(part.kind == "thinking" for part in parts)
 
-    def tell(self) -> None:
+    def emit(self) -> None:
         last_tool = max(self.shown, default=-1)
         rest_before = -1 if self.shown else self._closing_text()
         if not self.shown and (rest_before < 0 or self._told_rounds()):
@@ -126,21 +126,21 @@ class Answers:
         return at
 
     def _told_rounds(self) -> bool:
-        return any(at.endswith(ROUND_TEXT) for at in self.told.texts)
+        return any(at.endswith(ROUND_TEXT) for at in self.emitted.texts)
 
     def _from_rounds(self) -> None:
-        """For a request whose parts show neither text nor call: what the model said and asked for, round by round."""
+        """For a request whose parts show neither text nor call: emits the model's texts and calls round by round."""
         for i, part in enumerate(self.parts):
             if part.kind == "thinking":
                 self._think(_thought(part.value), f"-thinking-{i}")
             elif _words(part) is None:
                 self._other(part, i)
-        for number, one in enumerate(self.rounds):
+        for number, model_round in enumerate(self.rounds):
             self.answer, self.called = number, False
             self._think_of(number)
-            said = text_of(one.response) if bytes(one.response)[:1] == b'"' else ""
-            self._flush_text([said], f"-round-{number}{ROUND_TEXT}")
-            for call in self.asked:
+            text = text_of(model_round.response) if bytes(model_round.response)[:1] == b'"' else ""
+            self._flush_text([text], f"-round-{number}{ROUND_TEXT}")
+            for call in self.requested:
                 if call.round == number:
                     self._call(call)
 
@@ -154,9 +154,9 @@ class Answers:
         elif output is None and meta is not None:
             output = meta.outputTokens
         figures = (used, output)
-        if figures != (None, None) and figures != self.told.tokens:
-            at = f"-{self.record.row}" if self.told.tokens else ""
-            self.told.tokens = figures
+        if figures != (None, None) and figures != self.emitted.tokens:
+            at = f"-{self.record.row}" if self.emitted.tokens else ""
+            self.emitted.tokens = figures
             key = f"{self.source.base_id}-usage"
             self.batch.events.append(
                 TokenUsage(self.source, at, key, "call", self.model, used, None, None, None, output)
@@ -183,9 +183,9 @@ class Answers:
             self._piece(at, to_raw(text), Reasoning)
 
     def _piece(self, at: str, text: Raw, kind: type[AssistantText] | type[Reasoning]) -> None:
-        """Emits a text, or what was added to it since it was last emitted."""
+        """Emits a text, or the part that was added since it was last emitted."""
         body = bytes(text)[1:-1]
-        size, checksum = self.told.texts.get(at, (0, 0))
+        size, checksum = self.emitted.texts.get(at, (0, 0))
         if len(body) <= size:
             return
         if size and crc32(body[:size]) != checksum:
@@ -193,7 +193,7 @@ class Answers:
             return
         if size:
             text = Raw(b'"' + body[size:] + b'"')
-        self.told.texts[at] = (len(body), crc32(body))
+        self.emitted.texts[at] = (len(body), crc32(body))
         at = f"{at}-{size}" if size else at
         if kind is Reasoning:
             self.batch.events.append(Reasoning(self.untimed, at, self._id(), text, size > 0, self.model))
@@ -202,20 +202,20 @@ class Answers:
 
     def _before(self, call: JoinedCall) -> None:
         """Emits the calls that no part shows and that precede this call in the rounds."""
-        if call.asked is not None:
-            for other in self.asked:
+        if call.model_call is not None:
+            for other in self.requested:
                 if other is call:
                     break
                 if other.part is None:
                     self._call(other)
 
     def _rest(self) -> None:
-        for call in self.asked:
+        for call in self.requested:
             if call.part is None:
                 self._call(call)
 
     def _call(self, call: JoinedCall) -> None:
-        told, part = self.told.calls, call.part
+        emitted, part = self.emitted.calls, call.part
         if call.round > 0 and call.round not in self.thought and self.called:
             self.answer += 1
             self.called = False
@@ -230,16 +230,16 @@ class Answers:
             self.source.base_id,
         )  # fmt: skip
         at = f"-call-{call.call_id}"
-        if call.call_id not in told:
-            told[call.call_id] = False
+        if call.call_id not in emitted:
+            emitted[call.call_id] = False
             message_id = f"{self._id()}-{agent}" if agent else self._id()
             self.batch.events.append(
                 ToolCall(source, at, message_id, call.call_id, call_name(call), call_input(call), agent, self.model)
             )
-        if not told[call.call_id]:
+        if not emitted[call.call_id]:
             result = call_result(call_name(call), part, call.output)
             if result is not None:
-                told[call.call_id] = True
+                emitted[call.call_id] = True
                 ended = Source(source.file, source.row, source.offset, source.length, None, stream, source.base_id)
                 self.batch.events.append(ToolResult(ended, at, call.call_id, *result))
 
@@ -255,8 +255,8 @@ class Answers:
         kind = part.kind or ""
         at = f"-{kind}-{position}"
         text = part.systemMessage or part.stopReason or markdown(part.content) or markdown(part.value)
-        if kind in NOTICES and text and at not in self.told.notices:
-            self.told.notices.append(at)
+        if kind in NOTICES and text and at not in self.emitted.notices:
+            self.emitted.notices.append(at)
             level = "warning" if part.stopReason else NOTICES[kind]
             self.batch.events.append(Notification(self.source, at, kind, text, level))
         elif kind in GLUE or kind in NOTICES:

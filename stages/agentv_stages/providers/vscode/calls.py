@@ -1,4 +1,4 @@
-"""Tool calls of one request: what the response shows (parts) joined with what the model asked for (rounds).
+"""Tool calls of one request: the parts shown in the response, joined with the calls that the model made (rounds).
 
 The ids of the two can differ by a suffix `__vscode-<n>`; if they do not match, calls of one name are matched by order.
 """
@@ -25,10 +25,10 @@ _NAMES = {"copilot_multiReplaceString": "multi_replace_string_in_file", "copilot
 
 
 class JoinedCall(Struct):
-    """One call: the round's side, the part's side, or both; `output` is what the model read."""
+    """One call: the round's side, the part's side, or both; `output` is the output that the model read."""
 
     call_id: str
-    asked: ModelCall | None = None
+    model_call: ModelCall | None = None
     part: Part | None = None
     output: ToolOutput | None = None
     round: int = -1
@@ -40,14 +40,14 @@ def plain_id(call_id: str) -> str:
 
 def join_calls(parts: Sequence[Part], metadata: Metadata | None) -> tuple[list[JoinedCall], dict[int, JoinedCall]]:
     """The calls of the rounds in their order, and the call of each tool part by the part's position."""
-    asked: list[JoinedCall] = []
+    joined: list[JoinedCall] = []
     read = (metadata.toolCallResults or {}).items() if metadata else ()
     outputs = {plain_id(key): read_output(value) for key, value in read}
-    for number, one in enumerate((metadata.toolCallRounds if metadata else None) or ()):
-        for call in one.toolCalls or ():
-            call_id = plain_id(call.id or f"round-{number}-{len(asked)}")
-            asked.append(JoinedCall(call_id, call, None, outputs.get(call_id), number))
-    by_id = {call.call_id: call for call in asked}
+    for number, model_round in enumerate((metadata.toolCallRounds if metadata else None) or ()):
+        for call in model_round.toolCalls or ():
+            call_id = plain_id(call.id or f"round-{number}-{len(joined)}")
+            joined.append(JoinedCall(call_id, call, None, outputs.get(call_id), number))
+    by_id = {call.call_id: call for call in joined}
     shown: dict[int, JoinedCall] = {}
     left: list[tuple[int, Part]] = []
     for at, part in enumerate(parts):
@@ -62,17 +62,17 @@ def join_calls(parts: Sequence[Part], metadata: Metadata | None) -> tuple[list[J
     for at, part in left:
         match = None
         if part.subAgentInvocationId is None:
-            match = next((call for call in asked if call.part is None and _same_tool(part, call)), None)
+            match = next((call for call in joined if call.part is None and _same_tool(part, call)), None)
         if match is None:
             call_id = plain_id(part.toolCallId or "") or f"part-{at}"
             match = JoinedCall(call_id, None, None, outputs.get(call_id))
         match.part = part
         shown[at] = match
-    return asked, shown
+    return joined, shown
 
 
 def _same_tool(part: Part, call: JoinedCall) -> bool:
-    name = call.asked.name if call.asked else None
+    name = call.model_call.name if call.model_call else None
     tool = part.toolId or ""
     if name is None or not tool:
         return False
@@ -81,9 +81,9 @@ def _same_tool(part: Part, call: JoinedCall) -> bool:
 
 
 def call_name(call: JoinedCall) -> str:
-    """The name that the model used, else that of the part; `mcp__server__tool` if the part names the server."""
+    """The name that the model used, or the part's name; `mcp__server__tool` if the part names the server."""
     part = call.part
-    name = call.asked.name if call.asked is not None else None
+    name = call.model_call.name if call.model_call is not None else None
     name = name or (part.toolId if part is not None else None) or "unknown"
     if part is not None and name.startswith("mcp_"):
         source = read_source(part)
@@ -103,8 +103,8 @@ def _mcp_name(name: str, label: str) -> str:
 
 def call_input(call: JoinedCall) -> Raw:
     """The model's arguments, unwrapped; else those that the part shows."""
-    if call.asked is not None and call.asked.arguments:
-        return unwrap(call.asked.arguments)
+    if call.model_call is not None and call.model_call.arguments:
+        return unwrap(call.model_call.arguments)
     part = call.part
     if part is None:
         return EMPTY_OBJECT

@@ -35,7 +35,7 @@ def may_have_ended(members: Mapping[str, Any]) -> bool:
 
 
 def duration_of(request: Request) -> int | None:
-    """The duration that VS Code measured, else the time from the prompt to the end."""
+    """The duration that VS Code measured, or the time from the prompt to the end."""
     timings = request.result.timings if request.result is not None else None
     took = timings.totalElapsed if timings is not None else None
     took = took if took is not None else request.elapsedMs

@@ -30,7 +30,7 @@ class LogDecoder(SessionDecoder):
             batch.unknown_type(f"kind/{line.kind}", record)
             return  # whatever it is, more changes of a request's end may follow
         if path[:2] != ["requests", state.first + len(state.requests) - 1] and line.kind != 0:
-            self._tell(record, batch, True)
+            self._emit(record, batch, True)
         if line.kind == 0:
             session = decode_session(line.v)
             self._whole(session, session.requests or [], False, record, batch)
@@ -50,10 +50,10 @@ class LogDecoder(SessionDecoder):
 
     def flush(self, batch: Batch) -> None:
         """Emits the last request as it is."""
-        self._tell(Record(b"", self.state.offset, self.state.row), batch)
+        self._emit(Record(b"", self.state.offset, self.state.row), batch)
 
-    def _tell(self, record: Record, batch: Batch, only_if_ended: bool = False) -> None:
-        """Emits what is new in the last request."""
+    def _emit(self, record: Record, batch: Batch, only_if_ended: bool = False) -> None:
+        """Emits the new parts of the last request."""
         state = self.state
         if state.request is None or not state.due or (only_if_ended and not may_have_ended(state.request)):
             return
@@ -67,13 +67,13 @@ class LogDecoder(SessionDecoder):
         state = self.state
         read = [read_request(raw)[0] for raw in raws]
         ids = [request.requestId or f"r{record.row}-{i}" for i, request in enumerate(read)]
-        self._tell(record, batch)
+        self._emit(record, batch)
         if start is not None and start < state.first + len(state.requests):
-            gone = list(state.requests)[max(0, start - state.first) :]
-            self._void([known for known in gone if known not in ids], self._source(record, None, ""), batch)
+            removed = list(state.requests)[max(0, start - state.first) :]
+            self._void([known for known in removed if known not in ids], self._source(record, None, ""), batch)
             state.request = None
         for request_id, raw in zip(ids, raws, strict=True):
-            self._tell(record, batch)
+            self._emit(record, batch)
             self._begin(request_id)
             state.request, state.due = members(raw), True
 
@@ -96,4 +96,4 @@ class LogDecoder(SessionDecoder):
             return
         state.due = state.due or path[1] in Request.__struct_fields__
         if path[1] == "response":
-            self._tell(record, batch, True)
+            self._emit(record, batch, True)

@@ -1,7 +1,8 @@
 """Results of tool calls in VS Code's chat sessions: output, outcome, exit code, duration.
 
-Source: VS Code 1.9x to 1.10x with Copilot chat. What the model read is in the request's metadata, as texts or as a tree
-of prompt elements; what the user saw is in the part: a terminal's end, an MCP call's output, found files.
+Source: VS Code 1.9x to 1.10x with Copilot chat. The text that the model read is in the request's metadata, as texts or
+as a tree of prompt elements. The text that the user saw is in the part: a terminal's end, an MCP call's output, found
+files.
 """
 
 import re
@@ -31,7 +32,7 @@ _FAILED = re.compile(rb'^"(?:ERROR\b|Error:|ERROR while calling tool)')
 
 
 class Ended(NamedTuple):
-    """How a call ended; None for what the log does not say."""
+    """How a call ended; None for facts that the log does not have."""
 
     output: Raw | None = None
     outcome: Outcome | None = None
@@ -40,7 +41,7 @@ class Ended(NamedTuple):
 
 
 def call_result(name: str, part: Part | None, answer: ToolOutput | None) -> Ended | None:
-    """The end of a call, from its part and from what the model read; None while the call is open."""
+    """The end of a call, from its part and from the output that the model read; None while the call is open."""
     output = output_of(answer)
     if part is None:
         return None if output is None else _judged(output, name)
@@ -59,8 +60,8 @@ def call_result(name: str, part: Part | None, answer: ToolOutput | None) -> Ende
         return Ended(shown, "error" if code else "ok", code, duration)
     failed = bytes(part.resultError)
     if failed not in (b"", b"null", b"false", b'""'):
-        said = part.resultError if shown is None and failed[:1] == b'"' else shown
-        return Ended(said, "error", None, duration)
+        text = part.resultError if shown is None and failed[:1] == b'"' else shown
+        return Ended(text, "error", None, duration)
     details = read_details(part)
     if details is not None and details.isError is not None:
         return Ended(shown, "error" if details.isError else "ok", None, duration)
@@ -72,9 +73,9 @@ def _shown(part: Part, data: ToolData) -> Raw | None:
     details = read_details(part)
     found = part.resultDetails if details is None else details.output
     printed = data.terminalCommandOutput.text if data.terminalCommandOutput is not None else ABSENT
-    for one in (found, printed, data.result, data.output):
-        if bytes(one) not in _NOTHING:
-            return one
+    for candidate in (found, printed, data.result, data.output):
+        if bytes(candidate) not in _NOTHING:
+            return candidate
     return None
 
 

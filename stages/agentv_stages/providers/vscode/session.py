@@ -1,8 +1,8 @@
-"""VS Code's chat sessions to events: the whole document, and what the log of mutations shares with it.
+"""VS Code's chat sessions to events: the whole document, and the parts that the log of mutations shares with it.
 
-Source: VS Code 1.9x to 1.10x with Copilot chat. A request is one prompt with everything that answered it. What the
-model asked for (rounds, with arguments and results) comes only when the request has ended; what is added to an already
-emitted request is emitted as an addition.
+Source: VS Code 1.9x to 1.10x with Copilot chat. A request is one prompt with all its answers. The calls of the model
+(rounds, with arguments and results) come only when the request has ended; later additions to an emitted request are
+emitted as additions.
 """
 
 from typing import Any, cast
@@ -24,7 +24,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import decode_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch
-from agentv_stages.providers.vscode.answer import Answers, Told, model_of
+from agentv_stages.providers.vscode.answer import Answers, Emitted, model_of
 from agentv_stages.providers.vscode.end import FAILED, cancelled, duration_of, has_ended, state_of
 from agentv_stages.providers.vscode.lenient import read_request
 from agentv_stages.providers.vscode.wire import Part, Request, Session, decode_message, decode_session
@@ -43,7 +43,7 @@ class SessionState(Struct):
     """The state between lines.
 
     `requests`: ids of the last requests -> number of answers emitted; `first` is the index of the first of them.
-    `request` is the last one whole, because later lines change it; `told` is what was emitted of it, `due` says that it
+    `request` is the last one whole, because later lines change it; `emitted` are its emitted parts, `due` means that it
     has changed since. `row` and `offset` are those of the last line.
     """
 
@@ -58,7 +58,7 @@ class SessionState(Struct):
     requests: dict[str, int] = {}
     request: dict[str, Any] | None = None
     due: bool = False
-    told: Told = field(default_factory=Told)
+    emitted: Emitted = field(default_factory=Emitted, name="told")
 
 
 class SessionDecoder:
@@ -79,7 +79,7 @@ class SessionDecoder:
     def _whole(self, session: Session, raws: list[Raw], ended: bool, record: Record, batch: Batch) -> None:
         """Handles a session as it is. Requests already emitted are not emitted again; missing ones are retracted.
 
-        The last one is kept; it is emitted if it has `ended`, or says so itself.
+        The last one is kept; it is emitted if the session has `ended`, or if the request is marked as finished.
         """
         state = self.state
         requests = [self._read(raw, record, batch) for raw in raws]
@@ -112,12 +112,12 @@ class SessionDecoder:
             del state.requests[next(iter(state.requests))]
             state.first += 1
         state.requests[request_id] = 0
-        state.told = Told()
+        state.emitted = Emitted()
 
-    def _void(self, gone: list[str], source: Source, batch: Batch) -> None:
+    def _void(self, removed: list[str], source: Source, batch: Batch) -> None:
         """Retracts requests: the prompt's message id is the request's, its answers' ids begin with it."""
-        if gone:
-            answers = {request_id: self.state.requests.pop(request_id) for request_id in gone}
+        if removed:
+            answers = {request_id: self.state.requests.pop(request_id) for request_id in removed}
             ids = [name for known, n in answers.items() for name in (known, *(f"{known}-a{i}" for i in range(n)))]
             batch.events.append(Retract(source, f"-{source.row}", tuple(ids), "removed"))
 
@@ -151,9 +151,9 @@ class SessionDecoder:
 
     def _request(self, request: Request, request_id: str, record: Record, batch: Batch) -> None:
         source = self._source(record, request.timestamp, request_id)
-        told = self.state.told
-        if not told.prompt:
-            told.prompt = True
+        emitted = self.state.emitted
+        if not emitted.prompt:
+            emitted.prompt = True
             self._prompt(request, source, batch)
         model = model_of(request)
         version = request.agent.extensionVersion if request.agent is not None else None
@@ -164,34 +164,34 @@ class SessionDecoder:
             parts = [Part(value=to_raw(parts))]
         elif parts is None and request.completion:
             parts = [Part(value=request.completion)]
-        answers = Answers(request, parts or (), source, told, batch, record)
-        answers.tell()
+        answers = Answers(request, parts or (), source, emitted, batch, record)
+        answers.emit()
         self.state.requests[request_id] = answers.answer + 1
         result = request.result
-        if result is not None and result.errorDetails is not None and "failed" not in told.notices:
-            told.notices.append("failed")
+        if result is not None and result.errorDetails is not None and "failed" not in emitted.notices:
+            emitted.notices.append("failed")
             text = result.errorDetails.message or "the request failed"
             batch.events.append(Notification(source, "-failed", "error", text, "error"))
-        if cancelled(request) and "cancelled" not in told.notices:
-            told.notices.append("cancelled")
+        if cancelled(request) and "cancelled" not in emitted.notices:
+            emitted.notices.append("cancelled")
             batch.events.append(Notification(source, "-cancelled", "cancelled", "the request was cancelled", "warning"))
         if has_ended(request):
             self._end(request, request_id, record, batch)
 
     def _end(self, request: Request, request_id: str, record: Record, batch: Batch) -> None:
         """Emits the end of a request; again if it turns out to be a different one, with its duration counted once."""
-        told, result = self.state.told, request.result
+        emitted, result = self.state.emitted, request.result
         failed = result.errorDetails if result is not None else None
         status: Status = "complete"
         if cancelled(request):
             status = "interrupted"
         elif failed is not None or state_of(request) == FAILED:
             status = "error"
-        if status == told.end:
+        if status == emitted.end:
             return
-        at = f"-end-{record.row}" if told.end else "-end"
-        duration = None if told.end else duration_of(request)
-        told.end = status
+        at = f"-end-{record.row}" if emitted.end else "-end"
+        duration = None if emitted.end else duration_of(request)
+        emitted.end = status
         ended = request.modelState.completedAt if request.modelState is not None else None
         if ended is None and request.timestamp is not None and duration is not None:
             ended = request.timestamp + duration

@@ -58,7 +58,7 @@ class ToolOutput(Struct, gc=False):
 
 
 class Metadata(Struct, gc=False):
-    """What Copilot chat stores about a request for itself."""
+    """Copilot chat's own data about a request."""
 
     toolCallRounds: list[Round] | None = None
     toolCallResults: dict[str, Raw] | None = None
@@ -173,7 +173,7 @@ class CommandOutput(Struct, gc=False):
 
 
 class ToolData(Struct, gc=False):
-    """What a tool part shows of its call: a terminal's command and its end, a sub-agent's task and its answer, an
+    """A tool part's data about its call: a terminal's command and its end, a sub-agent's task and its answer, an
     input (`rawInput`, `input`), a list of to-dos."""
 
     kind: str | None = None
@@ -203,7 +203,7 @@ class Confirmed(Struct, gc=False):
 
 
 class ToolSource(Struct, gc=False):
-    """Who provides a tool: `internal`, `extension`, `mcp` (with the server's label), `external`."""
+    """The provider of a tool: `internal`, `extension`, `mcp` (with the server's label), `external`."""
 
     type: str | None = None
     label: str | None = None

@@ -5,7 +5,7 @@ from msgspec import Struct
 _MOST = 1_024
 
 
-class Heard(Struct):
+class RecentMessages(Struct):
     """Ids of the last messages, oldest first, and the messages at which prompts began."""
 
     ids: list[str] = []
@@ -30,6 +30,6 @@ class Heard(Struct):
             return ()
         message_id = self.prompts[first][1]
         at = self.ids.index(message_id) if message_id in self.ids else 0
-        gone = tuple(self.ids[at:])
+        retracted = tuple(self.ids[at:])
         del self.ids[at:], self.prompts[first:]
-        return gone
+        return retracted
