@@ -39,6 +39,9 @@ NOT_WRITTEN = {
     "agentv-transcript": "what others' sessions are written as is read back below",
     "atif": "likewise",
     "continue-output": "it is the last answer and nothing else",
+    "antigravity-output": "it is the last answer and nothing else",
+    "antigravity-stream": "compared with counts of real streams, in test_antigravity",
+    "antigravity-transcript": "likewise",
     "crush-rows": "its sessions are written as databases, in test_crush",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }

@@ -29,7 +29,7 @@ OUTCOMES = ("sleep 2", "exit 1", "exit 3", "kill -9", "missing.py", "this text i
 def survey(corpus: Path) -> dict[str, Seen]:
     """Reads every log of the recordings; files that are no log of a known agent are left out."""
     found: dict[str, Seen] = {}
-    for folder in ("clients", "samples", "wild", "bobbin", "agtrace/samples", "agentv"):
+    for folder in ("clients", "samples", "wild", "new-agents", "bobbin", "agtrace/samples", "agentv"):
         for path in sorted(p for p in (corpus / folder).rglob("*") if p.is_file() and p.name != "truth.json"):
             try:
                 reader = SessionReader(read_file(str(path)), str(path))

@@ -1,0 +1,191 @@
+"""Antigravity's transcripts to events: `transcript.jsonl` and `transcript_full.jsonl` in the folder of a session.
+
+A line is a step; lines need not be in the order of their numbers. Calls have no ids: the results that follow an answer
+are those of its calls, in their order. The shorter file holds each argument as JSON within a string, and cuts long
+texts; where the full one lies beside it, the shorter one is a copy of it and is not read.
+End rule: there is no end record; an answer that asks for no tool is a good end.
+Source: agy 1.0.10 to 1.0.16, transcripts of 29 sessions.
+"""
+
+import re
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentv_stages.chain.foreign import COPIED_BESIDE
+from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.event import (
+    AssistantText,
+    Level,
+    Notification,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json, text_of, to_raw
+from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.times import parse_iso, whole_ms
+from agentv_stages.providers.antigravity.calls import SHELL, requested
+from agentv_stages.providers.antigravity.places import FULL, session_of
+from agentv_stages.providers.antigravity.wire import Call, Entry, decode_entry
+
+LOSSES = (
+    "tokens, cost",
+    "the model's own name (it is named as people see it, when it is changed)",
+    "the ids of calls",
+    "how a background command ended",
+    "the version of the program; the folder, unless a command names it",
+)
+MOST_RUNNING = 64
+SYSTEM = frozenset(("EPHEMERAL_MESSAGE", "CONVERSATION_HISTORY", "CHECKPOINT"))
+NOTICES = {"SYSTEM_MESSAGE": "system_message", "ERROR_MESSAGE": "error_message"}
+_REQUEST = re.compile(r"\s*<USER_REQUEST>\n?(.*?)\n?</USER_REQUEST>", re.DOTALL)
+_MODEL = re.compile(r"<USER_SETTINGS_CHANGE>.*?`Model Selection` from .*? to (.+?)\. No need", re.DOTALL)
+_TITLE = re.compile(r"# USER Objective:\n(.+)")
+_BEGUN = re.compile(r"Created At: (\S+)\n(?:Completed At: (\S+))?")
+_FAILED = re.compile(r"The command failed with exit code: (-?\d{1,10})\b")
+_DONE = "The command completed successfully."
+_REFUSED = ("permission check failed", "user denied permission", "User denied permission")
+_HEAD = 2048
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+class State(Struct):
+    """`open` are the ids of the last answer's calls that have no result, `shells` the ids of its shell calls.
+    `running` are the numbers of steps that went on in the background."""
+
+    session_id: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    title: str | None = None
+    open: list[str] = []
+    shells: list[str] = []
+    running: list[int] = []
+
+
+class TranscriptDecoder:
+    """Decoder of `antigravity-transcript`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+        self.nested = not (context.place or context.file).endswith(FULL)
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        entry = decode_entry(record.data)
+        if self.context.begun_ms is not None:
+            batch.ignore(COPIED_BESIDE)
+            return
+        source = self.context.source(record, parse_iso(entry.created_at))
+        if record.row == 0:
+            self._session(source, batch)
+        kind = entry.type
+        if kind == "PLANNER_RESPONSE":
+            self._answer(entry, source, batch)
+        elif kind == "USER_INPUT":
+            self._prompt(entry, source, batch)
+        elif kind in NOTICES:
+            level: Level = "error" if kind == "ERROR_MESSAGE" else "info"
+            batch.events.append(Notification(source, "", NOTICES[kind], text_of(text_json(entry.content)), level))
+        elif kind in SYSTEM:
+            self._title(entry, source, batch)
+        elif entry.source == "MODEL":
+            self._result(entry, source, batch)
+        else:
+            batch.unknown_type(kind, record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _session(self, source: Source, batch: Batch) -> None:
+        """The folder is named after the session."""
+        state, context = self.state, self.context
+        state.session_id = session_of(context.place or context.file)
+        if state.session_id is not None and context.session_id is None:
+            batch.events.append(SessionInfo(source, "", state.session_id))
+
+    def _prompt(self, entry: Entry, source: Source, batch: Batch) -> None:
+        state, text = self.state, text_of(text_json(entry.content))
+        changed = _MODEL.search(text)
+        if changed is not None:
+            state.model = changed[1]
+            batch.events.append(SessionInfo(source, "-model", model=state.model))
+        found = _REQUEST.match(text)
+        body = to_raw(found[1]) if found is not None else text_json(entry.content)
+        batch.events.append(UserText(source, "", body, f"step-{source.row}"))
+
+    def _title(self, entry: Entry, source: Source, batch: Batch) -> None:
+        """A checkpoint has the objective of the session. It claims that the conversation was cut, which is not so."""
+        state = self.state
+        found = _TITLE.search(text_of(text_json(entry.content))[:_HEAD]) if entry.type == "CHECKPOINT" else None
+        if found is not None and state.title is None:
+            state.title = found[1]
+            batch.events.append(SessionInfo(source, "-title", title=state.title))
+        else:
+            batch.ignore(entry.type)
+
+    def _answer(self, entry: Entry, source: Source, batch: Batch) -> None:
+        state, message_id, events = self.state, f"step-{source.row}", batch.events
+        requests = [(call, *requested(call.name, call.args, nested=self.nested)) for call in entry.tool_calls or ()]
+        if given(entry.thinking):
+            events.append(Reasoning(source, "", message_id, text_json(entry.thinking), model=state.model))
+        if given(entry.content):
+            events.append(AssistantText(source, "", message_id, text_json(entry.content), model=state.model))
+        if requests:
+            state.open, state.shells = [], []
+        for i, (call, name, arguments) in enumerate(requests):
+            call_id = f"{message_id}-{i}"
+            state.open.append(call_id)
+            if name == SHELL:
+                state.shells.append(call_id)
+                self._folder(call, source, batch)
+            parent = self.context.parent_call
+            events.append(ToolCall(source, f"-{i}", message_id, call_id, name, arguments, parent, state.model))
+        if not requests and given(entry.content):
+            events.append(SessionEnd(source, "", "complete"))
+        elif not requests and not given(entry.thinking):
+            batch.ignore("PLANNER_RESPONSE/empty")
+
+    def _folder(self, call: Call, source: Source, batch: Batch) -> None:
+        """Only commands name the working folder."""
+        if self.state.cwd is None and b'"Cwd"' in bytes(call.args):
+            value = _members(call.args).get("Cwd", EMPTY_STRING)
+            cwd = text_of(inner_json(value) if self.nested else value)
+            if cwd:
+                self.state.cwd = cwd
+                batch.events.append(SessionInfo(source, "-cwd", cwd=cwd))
+
+    def _result(self, entry: Entry, source: Source, batch: Batch) -> None:
+        state, step = self.state, entry.step_index
+        if step is not None and step in state.running:
+            batch.ignore("result/again")
+            return
+        if entry.status == "RUNNING" and step is not None:
+            state.running = [*state.running[1 - MOST_RUNNING :], step]
+        call_id = state.open.pop(0) if state.open else f"step-{source.row}"
+        head = text_of(text_json(entry.content))[:_HEAD]
+        outcome, code = _ending(entry, head, shell=call_id in state.shells)
+        duration, end = None, source
+        times = _BEGUN.match(head)
+        if times is not None and times[2]:
+            begun, ended = parse_iso(times[1]), parse_iso(times[2])
+            if begun is not None and ended is not None:
+                duration = whole_ms(ended - begun)
+                end = Source(source.file, source.row, source.offset, source.length, ended, source.stream)
+        output = text_json(entry.content) if given(entry.content) else None
+        batch.events.append(ToolResult(end, "", call_id, output, outcome, code, duration))
+
+
+def _ending(entry: Entry, head: str, *, shell: bool) -> tuple[Outcome | None, int | None]:
+    """How a call ended. A failed command has the status DONE; only its text reports the failure."""
+    if entry.status == "ERROR":
+        return "denied" if any(mark in head for mark in _REFUSED) else "error", None
+    failed = _FAILED.search(head) if shell else None
+    if failed is not None:
+        return "error", int(failed[1])
+    return ("ok", 0) if shell and _DONE in head else ("ok", None)
