@@ -1,1 +1,1 @@
-"""What flows through a session: records, events, messages, faults, and the contracts around them."""
+"""The things that flow through a session: records, events, messages, faults, and the contracts around them."""

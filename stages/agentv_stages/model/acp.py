@@ -1,6 +1,6 @@
-"""What an agent does over the Agent Client Protocol that the protocol leaves open: `Provider.acp`.
+"""An agent's habits over the Agent Client Protocol, where the protocol leaves something open: `Provider.acp`.
 
-The decoder of the protocol asks these facts of whoever speaks; none of them names an agent.
+The decoder of the protocol asks the connected agent's provider for these facts; none of them names an agent.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from agentv_stages.model.event import Level, Outcome
 
-Given = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 
 
 class Spent(NamedTuple):
@@ -29,25 +29,25 @@ class AcpHabits:
     """The habits of one agent.
 
     `marks`: words of the name that it gives itself, or of its login methods. `plan_tool`: the tool that a plan stands
-    for, if no call is reported beside it. `model_name` takes what the agent puts around a model's name off.
+    for, if no call is reported beside it. `model_name` removes the agent's additions from a model's name.
 
     Names of tools, where a message has none: `name_in_id` from the call's id (`part_in_id` is then the place of the
     call among those of its answer, from 0), `name_in_arguments` from the arguments, `name_in_words` from title, kind
     and arguments. `mcp_title` turns a title that names a tool of an MCP server into its canonical form.
 
-    Calls: `shows_arguments`: it sends none, so they are what titles, locations and diffs show, and without
-    `awaits_arguments` there are none to wait for. `writes_visibly`: a call's content shows its arguments while the
-    model writes them. `asks_by_command`: the title of a permission request is the command, no name. `hides_agents`: of
-    a sub-agent it shows only what permission is asked for. `invalid` are titles of the call that stands for one of a
-    tool that does not exist, and `unavailable` is how its arguments begin to say so. `searches` are tools of the kind
-    `read` whose location is a folder that they search.
+    Calls: `shows_arguments`: it sends none, so titles, locations and diffs take their place; without `awaits_arguments`
+    there are none to wait for. `writes_visibly`: a call's content shows its arguments while the model writes them.
+    `asks_by_command`: the title of a permission request is the command, no name. `hides_agents`: it shows only those
+    calls of a sub-agent that need permission. `invalid` are titles of the call that stands for a call of a tool that
+    does not exist; the arguments of such a call begin with `unavailable`. `searches` are tools of the kind `read` whose
+    location is a folder that they search.
 
-    Results: `shown_output`: what the model got is in the content, the raw output is for people. `failure` gives outcome
+    Results: `shown_output`: the model's output is in the content, the raw output is for people. `failure` gives outcome
     and exit code of a call that failed, by its output and whether the agent itself marked it as failed; None to leave
     them. `child` gives the id of the sub-agent that a result belongs to, from the output and the raw output.
 
-    Texts: `note` recognises a message of the program among the answer's text, `failed` one that says that the request
-    failed. `spent` reads what was spent so far from any update.
+    Texts: `note` recognises a message of the program among the answer's text, `failed` a message that the request
+    failed. `spent` reads the usage so far from any update.
 
     Tokens: `last_step_only`: of a prompt with calls only the last step's are reported. `cache_apart`: cached tokens are
     not part of the input.
@@ -58,9 +58,9 @@ class AcpHabits:
     model_name: Callable[[str], str | None] | None = None
     name_in_id: Callable[[str], str | None] | None = None
     part_in_id: Callable[[str], int] | None = None
-    name_in_arguments: Callable[[Given], str | None] | None = None
-    name_in_words: Callable[[str, str, Given], str | None] | None = None
-    mcp_title: Callable[[str, Given], str | None] | None = None
+    name_in_arguments: Callable[[Arguments], str | None] | None = None
+    name_in_words: Callable[[str, str, Arguments], str | None] | None = None
+    mcp_title: Callable[[str, Arguments], str | None] | None = None
     shows_arguments: bool = False
     awaits_arguments: bool = True
     writes_visibly: bool = False

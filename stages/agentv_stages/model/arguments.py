@@ -20,10 +20,10 @@ _decoders: dict[tuple[str, ...], DecodeFields] = {}
 
 def fields_decoder(names: tuple[str, ...]) -> DecodeFields:
     """A function from a JSON object to the values of `names`, `UNSET` where absent; None for anything but an object."""
-    made = _decoders.get(names)
-    if made is None:
-        made = _decoders[names] = _make_decoder(names)
-    return made
+    decoder = _decoders.get(names)
+    if decoder is None:
+        decoder = _decoders[names] = _make_decoder(names)
+    return decoder
 
 
 def _make_decoder(names: tuple[str, ...]) -> DecodeFields:

@@ -46,7 +46,7 @@ class Begun(Struct, frozen=True, gc=False):
 
 
 class Batch(Struct):
-    """The records of one read, and what the stages derived from them.
+    """The records of one read, and everything that the stages derived from them.
 
     The line reader fills `records`, the decoder `events`, `ignored` and `unknown`, the consolidator `messages`; any
     stage may add `faults`. All are in the order of the input, except `messages`, which are in order of completion: a
@@ -56,8 +56,8 @@ class Batch(Struct):
     milliseconds; None for a finished file). `ignored` counts, by name, records that are known and carry nothing to
     keep; `unknown` counts records whose type the decoder does not know, and `strangers` holds the first of them. `end`
     is the offset in bytes just after the last whole line of this batch. `unterminated`: the last record has no line end
-    (only from a flush). `document`: the record is pretty-printed. `again`: a store repeats, in another form, what it
-    said before; records and events are not counted again. `elements` counts the elements after the first of records
+    (only from a flush). `document`: the record is pretty-printed. `again`: a store repeats records in another form;
+    records and events are not counted again. `elements` counts the elements after the first of records
     that are arrays: each element is a record. `begun`: sessions that begin in the log of another one.
     """
 

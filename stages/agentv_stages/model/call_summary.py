@@ -1,4 +1,4 @@
-"""What a call is about, in one phrase: for the summary log, `show`, `watch` and `Adapter.summarize`."""
+"""The subject of a call, in one phrase: for the summary log, `show`, `watch` and `Adapter.summarize`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from agentv_stages.model.payload import decode_json
 from agentv_stages.model.visible import visible
 
 WIDTH = 80
-NOTHING_SAID = "(args...)"
+NO_SUMMARY = "(args...)"
 
 _PATHS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path", "uri", "files")
 SUMMARY_KEYS: Mapping[str, tuple[str, ...]] = {
@@ -26,17 +26,19 @@ _INSIDE = ("content", "description", "step", "header", "question", "title", "tex
 def summarize_arguments(kind: str, args: Any) -> str:
     """One line of at most 80 characters about the arguments of a call of this kind; `(args...)` if none says much."""
     if isinstance(args, str):
-        return visible(" ".join(args[: WIDTH * 4].split()), WIDTH) or NOTHING_SAID
+        return visible(" ".join(args[: WIDTH * 4].split()), WIDTH) or NO_SUMMARY
     if isinstance(args, Mapping):
         for key in SUMMARY_KEYS.get(kind, ()):
-            text = _said(args.get(key))  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType] - decoded JSON
+            text = _as_text(args.get(key))  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType] - decoded JSON
             if text:
                 return visible(text, WIDTH)
-    return NOTHING_SAID
+    return NO_SUMMARY
 
 
 def target_of(call: ToolCall) -> str:
-    """What a normalised call is about: its command, its files, its most informative argument, else all arguments."""
+    """The subject of a normalised call: its command, its files or its most informative argument; otherwise all of
+    them.
+    """
     if call.command is not None:
         return call.command
     if call.files:
@@ -45,13 +47,13 @@ def target_of(call: ToolCall) -> str:
     if raw == b"{}":
         return ""
     try:
-        said = summarize_arguments(call.kind, decode_json(call.input_json))
+        summary = summarize_arguments(call.kind, decode_json(call.input_json))
     except (ValueError, RecursionError):
-        said = NOTHING_SAID
-    return raw[:400].decode("utf-8", "replace") if said == NOTHING_SAID else said
+        summary = NO_SUMMARY
+    return raw[:400].decode("utf-8", "replace") if summary == NO_SUMMARY else summary
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """A value as text: a string, a list of words, or the first of a list of objects with the number of the others."""
     if isinstance(value, str):
         return value.strip()

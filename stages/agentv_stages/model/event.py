@@ -24,8 +24,8 @@ Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 if TYPE_CHECKING:
     OptionalRaw: TypeAlias = Raw | None
 else:
-    # msgspec can write `Raw | None` but not read it back. So None is omitted (`omit_defaults`), which also tells it
-    # apart from a payload that is the JSON value null.
+    # msgspec can write `Raw | None` but not read it back. So None is omitted (`omit_defaults`), which also
+    # distinguishes it from a payload that is the JSON value null.
     OptionalRaw = Raw
 
 MAIN = "main"
@@ -44,7 +44,7 @@ PAYLOADS = {
 
 @lru_cache(maxsize=64)
 def sidechain(agent_id: str) -> str:
-    """A sub-agent's stream. All its events share one string: what is remembered of them is less by a hundred bytes."""
+    """A sub-agent's stream. All its events share one string, which saves a hundred bytes for each remembered event."""
     return f"sidechain:{agent_id}"
 
 
@@ -71,7 +71,7 @@ class Source(Struct, frozen=True, gc=False):
 
 
 class Event(Struct, frozen=True, gc=False, tag_field="type"):
-    """What all events share. `part` distinguishes the events of one record; it is appended to `source.base_id`."""
+    """The members of all events. `part` distinguishes the events of one record; it is appended to `source.base_id`."""
 
     source: Source
     part: str
@@ -153,7 +153,7 @@ class ToolCall(Event, frozen=True, gc=False, tag="tool_call"):
 
     `input_json` is the JSON value from the log (mostly an object; a string or array where the agent uses one).
     `Normalize` may add keys to it (`file_path`, `skill`) but never changes one.
-    `parent_call` is the call id of the script or task that made this call, where the log says so.
+    `parent_call` is the call id of the script or task that made this call, where the log has it.
     """
 
     message_id: str
@@ -179,7 +179,7 @@ class ToolCall(Event, frozen=True, gc=False, tag="tool_call"):
 
 
 class ToolResult(Event, frozen=True, gc=False, omit_defaults=True, tag="tool_result"):
-    """What a tool returned. `output_json` is any JSON value, None where the log holds no output.
+    """The result of a tool. `output_json` is any JSON value, None where the log holds no output.
 
     `outcome` None means that the log only says that the call ended; `Pair` then sets `ok`.
     A call may have several results: `partial` marks all but the last (a background shell, a task only launched so far).
@@ -212,12 +212,12 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     A total (segment or session) replaces the calls it covers: those of its stream, or of all streams with
     `covers_streams`. Calls read after it are added to it, except sub-agents' calls of an earlier time (whose log comes
     later); with `covers_later` (a total at the head of a log), none are added.
-    `until_ms` is when a total was made, where it has no time of its own. A `saved` total is what a process stored for
-    the session's next process to continue from; a killed process stores none, so its calls, as far as they exceed the
+    `until_ms` is when a total was made, where it has no time of its own. A process stores a `saved` total for the
+    session's next process to continue from; a killed process stores none, so its calls, as far as they exceed the
     growth of the total, are added. `apart` are streams that a total of all streams does not cover, because they went on
     after it: their own totals are added. A call `of_subagent` is reported by the agent that started the sub-agent; if
-    the sub-agent's own stream reports it too, it counts there. `output_final` is False where `output` is a placeholder.
-    None means that the log does not say.
+    the sub-agent's own stream also reports it, it counts there. `output_final` is False where `output` is a
+    placeholder. None means that the log has no figure.
     """
 
     key: str
@@ -307,7 +307,7 @@ class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_
 
 
 class Retract(Event, frozen=True, gc=False, omit_defaults=True, tag="retract"):
-    """What the log takes back: the message ids (and call ids) that are void from here on.
+    """The message ids (and call ids) that the log takes back: they are void from here on.
 
     With `since`, a record id, all messages of the stream after that record are void; the ids are then the latest ones.
     """

@@ -1,4 +1,4 @@
-"""What a provider is: its dialects, its tools, the places of its logs. To support another agent, add a provider.
+"""The contract of a provider: its dialects, its tools, the places of its logs. A further agent is a further provider.
 
 A provider is a package `agentv_stages/providers/<name>/` whose `__init__.py` defines `PROVIDER`; see
 docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entry point group `agentv_stream.providers`.
@@ -25,15 +25,15 @@ Head: TypeAlias = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class DecodeContext:
-    """What a decoder knows about its input in advance.
+    """Facts about an input that a decoder knows in advance.
 
-    `file` names it in sources; `place` is its full path, for agents whose folder names say what no record does. A
+    `file` names it in sources; `place` is its full path, for agents whose folder names have facts that no record has. A
     sub-agent's file comes with the `stream` of its records, the `parent_call` that started it and the `session_id` of
     its parent, as far as they are known. `further`: the file continues the session's own log, with the same decoder and
     row numbering. In a fork, records older than `begun_ms` were copied from the parent's log; it is set where nothing
-    in the log says so before the copy ends. `history` reads a parent's log by its id, for decoders that compare records
-    with it, and returns a fingerprint of each record; none of a log that cannot be read. `kept` reads an output that
-    the agent keeps in a file of its own, by the file's name; empty where it cannot be read.
+    in the log shows that before the copy ends. `history` reads a parent's log by its id, for decoders that compare
+    records with it, and returns a fingerprint of each record; none of a log that cannot be read. `kept` reads an output
+    that the agent keeps in a file of its own, by the file's name; empty where it cannot be read.
     """
 
     file: str = ""
@@ -77,8 +77,8 @@ class RecordDecoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What people are told of a dialect: the command that makes it, the versions in the recordings that it was tested
-    with (other logs do not say theirs), its end record or how a good end is recognised without one. `places` are globs
+    """Facts about a dialect for people: the command that makes it, the versions in the recordings that it was tested
+    with (other logs do not name theirs), its end record or how a good end is recognised without one. `places` are globs
     below the provider's roots, if they are not the first pattern's; empty: it may be anywhere.
     """
 
@@ -92,16 +92,16 @@ class About:
 class Dialect:
     """One log format of a provider.
 
-    `detect` examines the first records and says how sure it is, 0.0 to 1.0 (1.0: no other format looks like this).
+    `detect` examines the first records and returns how sure it is, 0.0 to 1.0 (1.0: no other format looks like this).
     `has_end`: a good run has an end record (`SessionEnd`); without it a session is `incomplete`. Where a dialect has
-    none, a session is `complete` when no call is open and its last answer is final, else `unknown`.
-    `live`: the format of a pipe; else of a log on disk. `losses`, for the result, says what the format cannot express.
-    `has_prompt` False: the log does not contain the user's prompt, so a caller who knows it may add it.
-    `answer_only`: the last answer and nothing of what was done for it, so that figures would say nothing; `run` does
+    none, a session is `complete` when no call is open and its last answer is final, and `unknown` otherwise.
+    `live`: the format of a pipe; False for a log on disk. `losses`, for the result, lists facts that the format cannot
+    express. `has_prompt` False: the log does not contain the user's prompt, so a caller who knows it may add it.
+    `answer_only`: the log has the last answer and none of the work for it, so figures would be meaningless; `run` does
     not take it for a stream of events.
     `stored`: rows of a database that several agents share. `lines`: a line is a content block of an answer, which
-    bobbin's older count of turns is about. `displayed_models`: models have the names that are shown to people, so that
-    it is not known which one was called. `about` is for people.
+    bobbin's older count of turns is about. `displayed_models`: models have the names that are shown to people, so the
+    model that was called is not known. `about` is for people.
     `ranges`: a decoder that starts in the middle of a log soon knows all that it needs, so ranges of a large log can be
     decoded in parallel.
     """
@@ -132,7 +132,8 @@ class Start:
     `command` begins with the program and contains PROMPT; `piped` is the command for a prompt on standard input, None
     if it is not known to read one there. `model` are the option words for a MODEL; None if it can only be set in the
     agent's own configuration. `kinds` are the kinds of targets in AgentV that mean this agent, and its name where
-    AgentV has no kind. `prompt_options`: the prompt is always the value of one of these, never an argument of its own.
+    AgentV has no kind. `prompt_options`: the prompt is always the value of such an option, never an argument of its
+    own.
     """
 
     command: tuple[str, ...]
@@ -149,9 +150,9 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class LogRoot:
-    """Where a provider keeps its logs: `$variable/below` where the variable is set, else `default` (`~` expanded).
+    """The place of a provider's logs: `$variable/below` where the variable is set, else `default` (`~` expanded).
 
-    `below` is added to `default`, too, as far as that does not end with it. `patterns` are globs below the root that
+    `below` is also added to `default`, as far as that does not end with it. `patterns` are globs below the root that
     find main session files; `database` marks an SQLite store.
     """
 
@@ -164,7 +165,7 @@ class LogRoot:
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A file that belongs to a session: a sub-agent's, or one that continues the session's own log."""
+    """A file that belongs to a session: a sub-agent's file, or a file that continues the session's own log."""
 
     path: str
     context: DecodeContext
@@ -210,10 +211,10 @@ class Provider:
     it is expensive to find out who started them, `companion_files` returns only their paths, so that a follower calls
     `companions` only for new ones. `telling_names`: the name of a sub-agent's file shows that it is one, so that no
     other file needs to be examined. `start` is how `run` starts the agent. `context` gives the decoder of a main file
-    what files beside the log say. `history` is that of `DecodeContext` for the log at a path; it is read only if a
-    decoder needs it. `titles` reads the file in which an agent keeps the titles of all sessions. `kept_outputs` is the
-    folder in which the agent keeps outputs that are too large for the log at a path. `store` says what the tables of
-    its database mean. `owns_store` says whether a session in a database that several agents share is this agent's, by
+    the facts from files beside the log. `history` is that of `DecodeContext` for the log at a path; it is read only if
+    a decoder needs it. `titles` reads the file in which an agent keeps the titles of all sessions. `kept_outputs` is
+    the folder in which the agent keeps outputs that are too large for the log at a path. `store` describes the tables
+    of its database. `owns_store` decides whether a session in a database that several agents share is this agent's, by
     the version that wrote it.
     """
 

@@ -20,7 +20,7 @@ class Repeats(Struct, array_like=True):
     """Part of a decoder's state: at least the last `MOST` identities, at most twice as many.
 
     Two generations, as in `Recent`, in a form that is saved with the state. Each identity has a `mark` of its record to
-    distinguish records that share an id because somebody removed the real ids: its length or, where nothing else would
+    distinguish records whose real ids were replaced by a common one: its length or, where nothing else would
     distinguish them, a checksum, for of a few hundred records some are equally long.
     """
 

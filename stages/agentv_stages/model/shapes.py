@@ -24,7 +24,7 @@ class Block(Struct, gc=False):
 
 
 class Function(Struct, gc=False):
-    """What a call asks for; `arguments` is a string that holds JSON, or null."""
+    """Name and arguments of a call; `arguments` is a string that holds JSON, or null."""
 
     name: str | None = None
     arguments: Raw = ABSENT

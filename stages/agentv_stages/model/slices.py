@@ -13,7 +13,7 @@ SIZE = 256  # entries that are made at a time
 class Slices:
     """The first `size` entries of something that only grows; `make(begin, end)` gives some of them, as a list or a map.
 
-    What is added later does not change it, so another thread may make the entries.
+    Later additions do not change it, so another thread may make the entries.
     """
 
     size: int

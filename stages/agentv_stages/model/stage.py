@@ -1,4 +1,4 @@
-"""The interface of every processing step: a stage takes one item and returns any number; at the end, what it held back.
+"""The interface of every processing step: a stage takes one item and returns any number; at the end, the held items.
 
 A stage needs no base class. Stages with state also have `snapshot` and `restore` (`Stateful`), so that a restarted
 follower continues where it stopped.
@@ -17,11 +17,11 @@ class Stage(Protocol[In, Out]):
     """One step of a pipeline, without I/O, without a clock."""
 
     def push(self, item: In, /) -> Iterable[Out]:
-        """Takes one item; returns what it leads to."""
+        """Takes one item; returns the items that follow from it."""
         ...
 
     def flush(self) -> Iterable[Out]:
-        """Called once, at the end of the input; returns what was held back.
+        """Called once, at the end of the input; returns the items that were held.
 
         Raises: RuntimeError when called again.
         """

@@ -1,4 +1,4 @@
-"""What an agent's SQLite database is: which tables and columns hold its sessions. The pipeline opens and reads it.
+"""The description of an agent's SQLite database: the tables and columns of its sessions. The pipeline reads it.
 
 An agent whose database has a row for each session and a row for each message needs no more than one `StoreTable`.
 """

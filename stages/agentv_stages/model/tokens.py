@@ -86,14 +86,14 @@ def output_text(tokens: Mapping[str, Any]) -> str:
 
 
 def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
-    """Of two records of one model call, a final one, else that with the larger output; the other fills its gaps."""
+    """The better of two records of one model call: a final one, or the larger output. The other fills its gaps."""
     if new.output_final != old.output_final:
         first, second = (new, old) if new.output_final else (old, new)
     elif (new.output or 0) >= (old.output or 0):
         first, second = new, old
     else:
         first, second = old, new
-    place = new if old.of_subagent and not new.of_subagent else old  # the sub-agent's own stream, else the first
+    place = new if old.of_subagent and not new.of_subagent else old  # the sub-agent's own stream, or the first
     return TokenUsage(
         place.source,
         old.part,
@@ -125,7 +125,7 @@ def possible(usage: TokenUsage) -> TokenUsage:
 
 
 def possible_usd(cost_usd: float | None) -> float | None:
-    """The cost; None for one that is impossible: below 0, not finite or 1e15 and more."""
+    """The cost; None for an impossible cost: below 0, not finite or 1e15 and more."""
     return cost_usd if cost_usd is not None and 0 <= cost_usd < 1e15 else None
 
 

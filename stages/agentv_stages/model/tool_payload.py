@@ -16,7 +16,7 @@ from agentv_stages.model.tools import split_mcp
 
 
 class Payload(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
-    """What all payloads share: `extra` holds the arguments that have no field."""
+    """The member of all payloads: `extra` holds the arguments that have no field."""
 
     extra: dict[str, Any] = {}
 
@@ -166,11 +166,11 @@ def _strict(
     if any(isinstance(n, int) and n < 0 for n in limits):
         return None
     try:
-        made: Any = msgspec.convert({**found, "extra": extra}, kind)
+        payload: Any = msgspec.convert({**found, "extra": extra}, kind)
     except (msgspec.ValidationError, RecursionError):
         return None
-    assert isinstance(made, (FileRead, FileEdit, FileWrite, Execute, Search))
-    return made
+    assert isinstance(payload, (FileRead, FileEdit, FileWrite, Execute, Search))
+    return payload
 
 
 def _shell_payload(call: ToolCall, arguments: Any) -> AnyPayload | None:
@@ -193,11 +193,11 @@ def _shell_payload(call: ToolCall, arguments: Any) -> AnyPayload | None:
         return Execute(call.command)
     for key in ("command", "cmd"):
         values.pop(key, None)
-    made = _strict(Execute, _EXECUTE, (), values)
-    if made is None:
+    command = _strict(Execute, _EXECUTE, (), values)
+    if command is None:
         return None
-    assert isinstance(made, Execute)
-    return Execute(call.command, made.description, made.timeout, extra=made.extra)
+    assert isinstance(command, Execute)
+    return Execute(call.command, command.description, command.timeout, extra=command.extra)
 
 
 def _patch_payload(call: ToolCall, arguments: Any) -> AnyPayload | None:

@@ -145,7 +145,9 @@ class ToolTable:
 
 
 class Resolved(NamedTuple):
-    """What the name alone says. `rest` is the part after a prefix; `row` is None for names in no table."""
+    """The facts that follow from a name alone. `rest` is the part after a prefix; `row` is None for names in no
+    table.
+    """
 
     row: ToolRow | None
     tool: str

@@ -79,7 +79,7 @@ class SessionChain:
         return [out for decoded in self.front(batch) for out in self.back(decoded)]
 
     def front(self, batch: Batch) -> tuple[Batch, ...]:
-        """The first half, which knows little of what came before: decoded and normalised batches."""
+        """The first half, which needs little state: decoded and normalised batches."""
         out = self.decode.push(batch)
         for decoded in out:
             self.normalize.push(decoded)
@@ -113,7 +113,7 @@ class SessionChain:
         self.batches += 1
 
     def flush(self) -> list[Batch]:
-        """The input has ended: returns what was held back, observed."""
+        """Ends the input: returns the held batches, observed."""
         self.ended = True
         out: list[Batch] = []
         for batch in self.decode.flush():

@@ -85,12 +85,12 @@ def named(head: list[Mapping[str, Any]], only: Provider | None) -> list[tuple[fl
     if only is None or any(score >= LIKELY for score, _, _ in rank(head)):
         return []
     found = [(float(understood(dialect, head).records), only, dialect) for dialect in only.dialects]
-    return sorted((one for one in found if one[0]), key=lambda one: -one[0])[:1]
+    return sorted((candidate for candidate in found if candidate[0]), key=lambda candidate: -candidate[0])[:1]
 
 
 class Understood(NamedTuple):
-    """What a dialect's decoder makes of first records: of how many events, and whether it knows all of them and some
-    are of the conversation."""
+    """The result of decoding first records with a dialect: the number of records that gave events, and whether the
+    decoder knows all of them and some belong to the conversation."""
 
     records: int
     spoken: bool
@@ -140,7 +140,7 @@ class Detector:
         self._bytes = 0
         self._first = b""
         self._giant = 0
-        self._object: Printed | None = None  # one that is printed on several lines
+        self._object: Printed | None = None  # an object that is printed on several lines
 
     def push(self, batch: Batch) -> bool:
         """Takes the next batch; True once the dialect is decided."""

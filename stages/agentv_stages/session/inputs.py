@@ -1,6 +1,6 @@
 """Several inputs as one session: the main log, then sub-agents' files, each with a reader and decoder of its own.
 
-Where another file continues the main log, the row numbers and the decoder continue, too.
+If another file continues the main log, the row numbers and the decoder also continue.
 """
 
 from msgspec import Raw, Struct, convert
@@ -57,7 +57,7 @@ class DecodersState(Struct):
 
 
 class DecodeInputs:
-    """`Decode` for the files of a session: each file has its own, but one that continues the log uses the log's.
+    """`Decode` for the files of a session: each file has its own, but a file that continues the log uses the log's.
 
     `contexts` holds, by file, what its decoder knows in advance. Files come one after the other, and the first batch of
     another file ends the one before; with `growing` they grow at the same time, and `open` begins each.
@@ -81,7 +81,7 @@ class DecodeInputs:
             self.decoders[file] = self._decoder(file)
 
     def open(self, file: str, context: DecodeContext) -> None:
-        """Begins a file, or continues one that was restored. A `further` one continues the first file opened."""
+        """Begins a file, or continues a restored one. A `further` file continues the first file that was opened."""
         if self.contexts.get(file) != context:
             self.contexts[file] = context
         if not self.decoders:

@@ -1,4 +1,4 @@
-"""What is added to the chain of every session: transformations of records, and stages after ours.
+"""Additions to the chain of every session: transformations of records, and stages after ours.
 
 Each is a function without arguments that makes a stage over `Batch`, because every session has stages of its own. Ours
 are in `RECORDS` and `STAGES`; a caller adds more as `Parts`. Where a session is followed or its state is handed on, a

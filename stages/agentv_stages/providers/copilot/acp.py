@@ -2,7 +2,7 @@
 
 import re
 
-from agentv_stages.model.acp import AcpHabits, Given
+from agentv_stages.model.acp import AcpHabits, Arguments
 from agentv_stages.model.event import Level
 
 NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
@@ -10,7 +10,7 @@ FAILURE_TEXT = re.compile(r"\AError: (?:\d{3} |Failed to get response )")
 INFO_TEXT = re.compile(r"\A(?:Info|Warning): (?:/|[A-Za-z]:\\).*\Z")  # sent while the call that wrote the file runs
 
 
-def name_in_words(title: str, kind: str, arguments: Given) -> str | None:
+def name_in_words(title: str, kind: str, arguments: Arguments) -> str | None:
     """Copilot's titles are sentences; the arguments reveal the tool."""
     if title.startswith("Using skill: ") or ("skill" in arguments and len(arguments) == 1):
         return "skill"
@@ -47,7 +47,7 @@ def name_in_words(title: str, kind: str, arguments: Given) -> str | None:
     return None
 
 
-def mcp_title(title: str, arguments: Given) -> str | None:
+def mcp_title(title: str, arguments: Arguments) -> str | None:
     """`server-tool` as a canonical name."""
     server, mark, tool = title.rpartition("-")
     return f"mcp__{server}__{tool}" if mark and server and tool else None

@@ -5,7 +5,7 @@ from functools import partial
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.model.acp import AcpHabits, Given
+from agentv_stages.model.acp import AcpHabits, Arguments
 from agentv_stages.model.event import Outcome
 from agentv_stages.model.payload import text_of
 from agentv_stages.model.tools import ToolTable
@@ -23,7 +23,7 @@ class _Output(Struct, gc=False):
 _decode = msgspec.json.Decoder(_Output).decode
 
 
-def _mcp_title(table: ToolTable, title: str, arguments: Given) -> str | None:
+def _mcp_title(table: ToolTable, title: str, arguments: Arguments) -> str | None:
     """`server_tool` as a canonical name, if the agent has no tool of that name. A tool that does not exist is a call of
     `invalid`, whose arguments name it.
     """

@@ -8,7 +8,7 @@ import re
 import msgspec
 from msgspec import Struct, field
 
-from agentv_stages.model.acp import AcpHabits, Given, Spent
+from agentv_stages.model.acp import AcpHabits, Arguments, Spent
 
 _KIND = re.compile(r"(?!MCPTool)(?P<name>[A-Za-z]+)Action\Z")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -43,7 +43,7 @@ class Update(Struct, gc=False):
 _decode = msgspec.json.Decoder(Update).decode
 
 
-def name_in_arguments(arguments: Given) -> str | None:
+def name_in_arguments(arguments: Arguments) -> str | None:
     """`FileEditorAction` is the class of `file_editor`'s arguments."""
     match = _KIND.match(str(arguments.get("kind")))
     return _HUMP.sub("_", match["name"]).lower() if match else None
