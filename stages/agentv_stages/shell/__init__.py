@@ -1,10 +1,10 @@
-"""What a shell call does, decided from its text, by the same rules for every agent (docs/metrics.md, "Kinds of shell
-text").
+"""Decides from the text of a shell call what kind of work it does, by the same rules for every agent (docs/metrics.md,
+"Kinds of shell text").
 
-`reader` and `words` split a text into commands (with `powershell` for PowerShell), `wrappers` and `scripts` find what
-a program or a shell runs in turn, `subcommands` knows the options before a sub-command, `variables` the value of `$x`.
-`programs` (with `arguments`, `options`, `transfers` and `tables`) judges one program, `loads` finds the files that it
-reads besides, `folders` follows `cd`, `judge` combines them for a text, and `classify` is the answer.
+`reader` and `words` split a text into commands (with `powershell` for PowerShell). `wrappers` and `scripts` find the
+commands that a program or a shell runs in turn. `subcommands` knows the options before a sub-command, `variables` the
+value of `$x`. `programs` (with `arguments`, `options`, `transfers` and `tables`) judges one program, `loads` finds the
+files that it reads besides, `folders` follows `cd`, `judge` combines them for a text, and `classify` is the answer.
 """
 
 from agentv_stages.shell.classify import (

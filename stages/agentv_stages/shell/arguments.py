@@ -1,4 +1,4 @@
-"""Helpers to judge one program: its options, their values, its operands; and `Part`, what a command does."""
+"""Functions to judge one program: its options, their values, its operands; and `Part`, the effect of a command."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -10,10 +10,10 @@ ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Wr
 
 
 class Part(NamedTuple):
-    """What a command does. `kind` None: nothing of interest (cd, echo). `patch`: the body of an `apply_patch`.
-    `inner`: the words of the commands that it runs for what it finds (`find -exec`), which may do more. `more`: files
+    """The effect of a command. `kind` None: nothing of interest (cd, echo). `patch`: the body of an `apply_patch`.
+    `inner`: the words of the commands that it runs for its findings (`find -exec`), which may do more. `more`: files
     that it reads after `path`, or those that it writes. `folder`: where the files of a patch are. `loads`: files whose
-    contents it reads beside what its kind and tool say (`cp`, `curl -d @FILE`)."""
+    contents it reads besides those that its kind and tool imply (`cp`, `curl -d @FILE`)."""
 
     kind: Kind | None
     tool: ShellTool = "Bash"
@@ -33,7 +33,7 @@ _NO_VALUES = frozenset[str]()
 
 
 def writes(files: Sequence[str]) -> Part:
-    """What a command does that writes these files, and perhaps others."""
+    """The effect of a command that writes these files, and perhaps others."""
     return Part("write", more=tuple(files))
 
 

@@ -1,8 +1,8 @@
-"""What a shell call does, decided from its text: shell text in, kind, finer name, path, pattern and programs out.
+"""Classifies a shell call by its text. In: shell text. Out: kind, finer name, path, pattern and programs.
 
 The rules are those of docs/metrics.md, "Kinds of shell text", the same for every agent. They cover at least what
 agtrace and Codex's own parser know, and also quoting, `bash -lc`, prefixes, pipes, redirections and here-documents.
-What cannot be decided is `execute`.
+A text that cannot be decided is `execute`.
 """
 
 import re
@@ -19,19 +19,19 @@ from agentv_stages.shell.tables import SHELLS, TYPES
 
 _CACHED_TEXT = 2_048
 _QUOTES = re.compile(r"[\"'\\]")
-_MADE = re.compile(r"[$`{%]|\\[0-7x]")  # of what the shell or `printf` makes other words
+_EXPANDED = re.compile(r"[$`{%]|\\[0-7x]")  # marks of text that the shell or `printf` turns into other words
 
 
 class ShellFacts(NamedTuple):
-    """What a shell text does.
+    """The facts about a shell text.
 
-    `tool_name` is its finer name (`Bash` if it has none). `path` is what a reading or listing command reads, `files`
-    all that reading commands name, `pattern` what a search looks for. `writes_file`: a file is changed other than by a
-    patch; `written` are those that the text names: targets of redirections, operands of `rm`, `sed -i` and the like,
-    sources and destinations of `mv`. A folder to which the text goes is part of these names (`cd a && cat b` reads
-    `a/b`). `patch` is the body of an `apply_patch`, whose files are in `folder`. `programs` are the programs that it
-    runs, each as (last part of its name, text); both wrappers (`sudo`, `npx`) and what they wrap. `script` is the text
-    without an enclosing `bash -lc`.
+    `tool_name` is its finer name (`Bash` if it has none). `path` is the path that a reading or listing command reads,
+    `files` all paths that reading commands name, `pattern` the pattern of a search. `writes_file`: a file is changed
+    other than by a patch; `written` are those that the text names: targets of redirections, operands of `rm`, `sed -i`
+    and the like, sources and destinations of `mv`. A folder to which the text goes is part of these names (`cd a && cat
+    b` reads `a/b`). `patch` is the body of an `apply_patch`, whose files are in `folder`. `programs` are the programs
+    that it runs, each as (last part of its name, text): wrappers (`sudo`, `npx`) and the wrapped programs. `script` is
+    the text without an enclosing `bash -lc`.
     """
 
     kind: Kind
@@ -48,11 +48,11 @@ class ShellFacts(NamedTuple):
 
 
 class ShellTrace(NamedTuple):
-    """All that a shell text does, whatever decides its kind: for rules.
+    """All actions of a shell text, whichever of them decides its kind: for rules.
 
     `programs` and `written` are those of `ShellFacts`; `calls` are the words of each program. `reads` are the files
     whose contents the text prints, loads or copies, `searched` those that it searches, in their contents or by name,
-    `listed` what it lists. Files of another machine (`ssh`, `docker exec`) are not among them.
+    `listed` those that it lists. Files of another machine (`ssh`, `docker exec`) are not among them.
     """
 
     programs: tuple[tuple[str, str], ...]
@@ -64,7 +64,7 @@ class ShellTrace(NamedTuple):
 
 
 def classify_shell(command: str | Sequence[str]) -> ShellFacts:
-    """Decides what a shell text, or an array of words as in Codex, does."""
+    """Decides the kind of a shell text, or of an array of words as in Codex."""
     if isinstance(command, str):
         return _cached(command) if len(command) <= _CACHED_TEXT else _classify(command)
     words = [str(word) for word in command]
@@ -96,7 +96,7 @@ def run_commands(command: str | Sequence[str], name: str) -> list[str]:
 
 def may_contain(command: str, word: str) -> bool:
     """Whether a program that a shell text runs can have a word in it: False for most, without a closer look."""
-    return word in command or _MADE.search(command) is not None or word in _QUOTES.sub("", command)
+    return word in command or _EXPANDED.search(command) is not None or word in _QUOTES.sub("", command)
 
 
 def runs_program(command: str | Sequence[str], name: str) -> bool:
@@ -132,7 +132,9 @@ _cached = lru_cache(maxsize=1024)(_classify)
 
 @lru_cache(maxsize=16)
 def trace_shell(text: str) -> ShellTrace:
-    """What rules look at in a shell text. It costs more than `classify_shell`, which every call goes through."""
+    """The facts that rules need about a shell text. It costs more than `classify_shell`, which every call goes
+    through.
+    """
     calls: list[tuple[str, ...]] = []
     judge = Judge(Programs(len(text), calls))
     judge.text(text, 0)

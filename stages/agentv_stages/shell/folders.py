@@ -1,4 +1,4 @@
-"""Where the commands of a shell text run: `cd` and its like, and what a path means after them."""
+"""Follows `cd` and its like through a shell text: the folder in which its commands run, and paths after them."""
 
 import posixpath
 import re
@@ -14,21 +14,21 @@ _NAMED = re.compile(
     r"|(?:\$\{PWD\}|\$PWD(?!\w)|~\+(?=/|\Z))(?P<here>)"
 )
 """The variables for the home folder, for which `~` stands, and for the current one."""
-_UNKNOWN = re.compile(r".*[$`*?]|-\Z|\+\d", re.S)  # what a variable or a glob stands for, the folder before
+_UNKNOWN = re.compile(r".*[$`*?]|-\Z|\+\d", re.S)  # the value of a variable or a glob, the folder before
 
 
 def folder_after(folder: str | None, words: list[str]) -> str | None:
-    """The folder after a command that ran in `folder`; None if the text does not say which one that is."""
+    """The folder after a command that ran in `folder`; None if the text does not determine it."""
     words = without_heads(words)
     name = program_name(words[0]).lower() if words else ""
     if name in _GOES_BACK:
         return None
     if name not in _GOES:
         return folder
-    given = [word for word in words[1:] if word == "-" or not word.startswith("-")]
-    if not given and name in ("cd", "chdir"):
+    args = [word for word in words[1:] if word == "-" or not word.startswith("-")]
+    if not args and name in ("cd", "chdir"):
         return "~"
-    target = known_path(given[0]) if len(given) == 1 else ""
+    target = known_path(args[0]) if len(args) == 1 else ""
     if not target or _UNKNOWN.match(target) or (folder is None and not _WHOLE.match(target)):
         return None
     there = path_in(folder, target)
@@ -54,7 +54,7 @@ def path_in(folder: str | None, path: str) -> str:
 
 
 def part_in(folder: str | None, part: Part) -> Part:
-    """What a command does, done in a folder."""
+    """The effect of a command that runs in a folder."""
     if part.path is None and not part.more and not part.loads and part.patch is None:
         return part
     path = part.path and path_in(folder, part.path)

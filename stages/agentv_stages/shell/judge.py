@@ -25,14 +25,14 @@ from agentv_stages.shell.scripts import (
 from agentv_stages.shell.tables import HEADERS, KEYWORDS, SHELLS, TYPES
 from agentv_stages.shell.variables import SETS, Variables, arguments, assign, loop, with_values
 from agentv_stages.shell.words import split_shell
-from agentv_stages.shell.wrappers import NAMES, READ_TEXTS, Inner, what_it_runs
+from agentv_stages.shell.wrappers import NAMES, READ_TEXTS, Inner, inner_commands
 
 MAX_NESTING = 8
 _KEPT_PROGRAMS = 1_000
 _KEPT_COPIES = 16  # texts kept per length of the input: wrappers and substitutions repeat the text that they run
 _KEPT_TEXT = 16 * 1024 * 1024
 _KEPT_FILES = 100
-_BEFORE = " \t\r\n'\""  # what is before a word
+_BEFORE = " \t\r\n'\""  # characters that may precede a word
 _STANDS_FOR = re.compile(r"[$`]|\{[./]{0,2}\}")
 _WRAPPED = 12  # words in which a shell is searched: `sudo -u name env A=1 bash`
 _FED = SHELLS | READ_TEXTS | {"xargs"}
@@ -54,15 +54,15 @@ class Programs:
             begin = _place(words[0], text, command.listed)
             if begin > 0 and text[begin - 1] in "'\"":
                 begin -= 1  # the quote belongs to the program's name
-            said = text[begin:] if begin >= 0 else " ".join(words)
-            self._left -= len(said)
-            self.found.append((name, said))
+            source = text[begin:] if begin >= 0 else " ".join(words)
+            self._left -= len(source)
+            self.found.append((name, source))
             if self.calls is not None:
                 self.calls.append(tuple(words))
 
 
 def _place(word: str, text: str, begin: int) -> int:
-    """Where a word is in a command's text: not in an assignment (`x=rg rg a`), else anywhere; -1 if nowhere."""
+    """The position of a word in a command's text: not in an assignment (`x=rg rg a`) if possible; -1 if nowhere."""
     first = at = text.find(word, begin)
     while at >= 0 and ((at and text[at - 1] not in _BEFORE) or text.startswith("=", at + len(word))):
         at = text.find(word, at + 1)
@@ -132,7 +132,7 @@ class Judge:
             self.parts.append(part_in(self.folder, part))
 
     def pipeline(self, pipeline: Pipeline, nesting: int) -> Part:
-        """What a pipeline does: its first command of interest decides, but one that writes a file takes precedence.
+        """The effect of a pipeline. Its first command of interest decides, unless a later one writes a file.
 
         A filter of an `echo` (`echo x | wc -c`) reads no file, so it is of no interest either.
         """
@@ -171,7 +171,7 @@ class Judge:
         self.keep(self.written, targets)
 
     def keep(self, kept: list[str], paths: Iterable[str | None]) -> None:
-        """Keeps the names of files, but for those that stand for something else (`$x`, `{}`)."""
+        """Keeps the names of files, but not names that stand for something else (`$x`, `{}`)."""
         for path in paths:
             if path and len(kept) < _KEPT_FILES and is_file(path):
                 if self.place is not None and "{}" in path:
@@ -209,7 +209,7 @@ class Judge:
                     self.functions.add(words[at + 1] if word == "function" and at + 1 < len(words) else word)
                     continue
             if word == "time" and words[at + 1 : at + 2] and words[at + 1].startswith("-"):
-                timed = what_it_runs("time", words[at:])  # with an option it is not the keyword, but means the same
+                timed = inner_commands("time", words[at:])  # with an option it is not the keyword, but means the same
                 return self.run(timed.words, command, nesting) if timed and timed.words else NOTHING
             if word == "coproc" and words[at + 2 : at + 3] == ["{"]:
                 return self.run(words[at + 3 :], command, nesting)
@@ -259,8 +259,8 @@ class Judge:
             if name in SETS:
                 assign(self.variables, words[1:])
             if name in self.functions:
-                return best  # what it does was judged where it is defined
-            inner = what_it_runs(name, words) if name in NAMES else None
+                return best  # its effect was judged where it is defined
+            inner = inner_commands(name, words) if name in NAMES else None
             if inner is None:
                 part = self.program(name, words, command, nesting, more_arguments)
                 return part if best is NOTHING else stronger(best, part)
@@ -387,15 +387,15 @@ class Judge:
 _RANK: dict[Kind, int] = {"read": 1, "search": 1, "execute": 2, "write": 3}
 
 
-def stronger(one: Part, other: Part) -> Part:
-    """The one of two parts that decides; the first of equal ones."""
-    if one.kind is None or (one.patch is None and other.kind is not None and _RANK[other.kind] > _RANK[one.kind]):
+def stronger(first: Part, other: Part) -> Part:
+    """The part that decides; the first of two equal ones."""
+    if first.kind is None or (first.patch is None and other.kind is not None and _RANK[other.kind] > _RANK[first.kind]):
         return other
-    return one
+    return first
 
 
 def _place_of(part: Part, name: str) -> str:
-    """Where a program looks for files: its folder; for `find`, the names in it that it looks for."""
+    """The place where a program looks for files: its folder; for `find`, the names in it that it looks for."""
     folder = part.path or "."
     named = name == "find" and part.pattern is not None and "/" not in part.pattern
     return posixpath.join(folder, part.pattern or "") if named else folder

@@ -1,6 +1,6 @@
-"""The files whose contents a program prints, loads, copies or sends beside what its kind says: words in, paths out.
+"""The files that a program prints, loads, copies or sends besides those that its kind implies: words in, paths out.
 
-`cat` and `grep` are not here: what they name is what they read. Options are those of the programs' manual pages
+`cat` and `grep` are not here: they read the files that they name. Options are those of the programs' manual pages
 (Debian 12) and help texts.
 """
 
@@ -152,7 +152,7 @@ def _dd(name: str, line: list[str]) -> list[str]:
 
 
 def _packed(name: str, line: list[str]) -> list[str]:
-    """What `tar c`, `zip` and `7z a` pack; what the others read is an archive."""
+    """The files that `tar c`, `zip` and `7z a` pack; the other sub-commands read an archive."""
     if name == "zip":
         return _rest(name, line)[1:]
     if name in ("7z", "7za", "7zz"):
@@ -167,7 +167,7 @@ def _packed(name: str, line: list[str]) -> list[str]:
 
 
 def _scripted(name: str, line: list[str]) -> list[str]:
-    """What `perl -ne`, `perl -pe` and their like print; a script of a file is no data."""
+    """The files that `perl -ne`, `perl -pe` and their like print; a script in a file is not data."""
     at = 1
     script = False
     while at < len(line) and line[at][:1] == "-" and len(line[at]) > 1:

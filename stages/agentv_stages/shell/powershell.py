@@ -85,7 +85,7 @@ def put_back(pipelines: list[Pipeline]) -> list[Pipeline]:
 
 def _commanded(words: list[str], assigned: bool = False) -> list[str]:
     """The words of a command without the beginnings of blocks and without values; marks of `exchanged` are kept.
-    `assigned`: they are what a variable is set to."""
+    `assigned`: they are the value of a variable."""
     value = False
     for at, first in enumerate(words):
         name = first.lower()
@@ -105,6 +105,6 @@ def _commanded(words: list[str], assigned: bool = False) -> list[str]:
 
 
 def _without_variable(words: list[str]) -> list[str]:
-    """What a variable is set to (`$x = rg foo`); nothing if it is not."""
+    """The value that a variable is set to (`$x = rg foo`); nothing if it is not set."""
     _, sets, rest = words[0].partition("=")
     return [rest, *words[1:]] if rest else words[1:] if sets else words[2:] if words[1:2] in _SETS else []

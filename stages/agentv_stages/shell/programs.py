@@ -1,4 +1,4 @@
-"""What one program does with its arguments: words of a simple command in, kind, finer name, path and pattern out."""
+"""Judges one program by its arguments. In: words of a simple command. Out: kind, finer name, path and pattern."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ _Judge: TypeAlias = Callable[[str, list[str], Command], Part]
 
 
 def judge_program(name: str, words: list[str], command: Command) -> Part:
-    """What the program `name` (lower case, without its folder) does; `words[0]` is the program."""
+    """The effect of the program `name` (lower case, without its folder); `words[0]` is the program."""
     judge = _JUDGES.get(name)
     if judge is None:
         return _net(name) if name[0] == "[" else EXECUTE
@@ -62,7 +62,7 @@ _NET = re.compile(r"\[(?:system\.)?io\.(?:file|directory)\]::(read|exists|get|en
 
 
 def _net(name: str) -> Part:
-    """What PowerShell calls with `[System.IO.File]::ReadAllText(…)`, whose arguments are elsewhere."""
+    """The effect of a PowerShell call `[System.IO.File]::ReadAllText(…)`, whose arguments are elsewhere."""
     call = _NET.match(name)
     if call is None:
         return EXECUTE
@@ -86,15 +86,15 @@ def _patch(family: str, words: list[str], command: Command) -> Part:
 
 
 def _list(family: str, words: list[str], command: Command) -> Part:
-    given = operands(family, words)
-    return Part("read", "LS", first(given), more=tuple(given[1:_MOST_PATHS]))
+    args = operands(family, words)
+    return Part("read", "LS", first(args), more=tuple(args[1:_MOST_PATHS]))
 
 
 def _read(family: str, words: list[str], command: Command) -> Part:
     if family != "tr":
-        given = operands(family, words)
-        if given:
-            return writes(given[1:2]) if family in _ONE_INPUT and is_file(first(given, 1) or "") else _reads(given)
+        args = operands(family, words)
+        if args:
+            return writes(args[1:2]) if family in _ONE_INPUT and is_file(first(args, 1) or "") else _reads(args)
     return _reads(command.reads)
 
 
@@ -106,16 +106,16 @@ def _get_content(family: str, words: list[str], command: Command) -> Part:
     """Its operands may be a list (`a.txt, b.txt`)."""
     words = [word.lower() if word.startswith("-") else word for word in words]
     begin = next((i for i, word in enumerate(words) if word in ("-path", "-literalpath")), 0)
-    given = operands(family, words)
+    args = operands(family, words)
     if begin:
-        given = words[begin + 1 : begin + 2]
-        while given and given[-1].endswith(",") and begin + len(given) + 1 < len(words):
-            given.append(words[begin + len(given) + 1])
-    return _reads([path for word in given for path in word.split(",") if path])
+        args = words[begin + 1 : begin + 2]
+        while args and args[-1].endswith(",") and begin + len(args) + 1 < len(words):
+            args.append(words[begin + len(args) + 1])
+    return _reads([path for word in args for path in word.split(",") if path])
 
 
 def _type(family: str, words: list[str], command: Command) -> Part:
-    """`type a.txt` (Windows) reads a file; `type ls` asks a shell what a word means, as `command -v` does."""
+    """`type a.txt` (Windows) reads a file; `type ls` asks a shell for the meaning of a word, as `command -v` does."""
     path = first(operands(family, words))
     return Part("read", "Read", path) if path is not None and set(path) & set("./\\") else NOTHING
 
@@ -131,8 +131,8 @@ def _scripted(own: tuple[str, ...]) -> _Judge:
     """The judge of a filter whose first operand is its script, unless one of the options `own` gives the script."""
 
     def judge(family: str, words: list[str], command: Command) -> Part:
-        given = [word for word in operands(family, words) if word]  # BSD's `sed -i ''` has an empty one
-        return _reads(given[0 if value(family, words, *own) is not None else 1 :] or command.reads)
+        args = [word for word in operands(family, words) if word]  # BSD's `sed -i ''` has an empty one
+        return _reads(args[0 if value(family, words, *own) is not None else 1 :] or command.reads)
 
     return judge
 
@@ -149,7 +149,7 @@ def _sed(family: str, words: list[str], command: Command) -> Part:
 
 
 def _changes(reads: Part) -> Part:
-    """What a command does that writes the files that it reads."""
+    """The effect of a command that writes the files that it reads."""
     return writes(() if reads.path is None else (reads.path, *reads.more))
 
 
@@ -168,7 +168,7 @@ def _awk(family: str, words: list[str], command: Command) -> Part:
 
 
 def _awk_prints(script: str) -> Part | None:
-    """What a script of awk does beside reading: it prints into a file or to a command, or takes from one."""
+    """The effect of an awk script beside reading: it prints into a file or to a command, or reads from a command."""
     if "system(" in script:
         return EXECUTE
     if ">" not in script and "|" not in script:
@@ -230,12 +230,12 @@ def _grep(family: str, words: list[str], command: Command) -> Part:
         pattern = value(family, words, "-Pattern", "-pattern")
     else:
         pattern = value(family, words, "-e", "--regexp")
-    given = operands(family, words)
+    args = operands(family, words)
     if family == "rg" and "--files" in words:
-        return Part("search", "Glob", first(given), value(family, words, "-g", "--glob", "--iglob"))
+        return Part("search", "Glob", first(args), value(family, words, "-g", "--glob", "--iglob"))
     if pattern is None and not (family in ("grep", "rg") and value(family, words, "-f", "--file") is not None):
-        pattern, given = first(given), given[1:]
-    return Part("search", "Grep", first(given), pattern, more=tuple(given[1:_MOST_PATHS]))
+        pattern, args = first(args), args[1:]
+    return Part("search", "Grep", first(args), pattern, more=tuple(args[1:_MOST_PATHS]))
 
 
 def _git(family: str, words: list[str], command: Command) -> Part:
@@ -250,7 +250,7 @@ def _git(family: str, words: list[str], command: Command) -> Part:
 
 
 def _ast_grep(family: str, words: list[str], command: Command) -> Part:
-    """Searches with a pattern (`run` may be left out), and with `-U` rewrites what it finds; scans execute."""
+    """Searches with a pattern (`run` may be left out), and with `-U` rewrites the matches; scans execute."""
     at = 2 if first(words, 1) == "run" else 1
     words = words[at - 1 :]
     pattern = value(family, words, "-p", "--pattern")
@@ -262,7 +262,7 @@ def _ast_grep(family: str, words: list[str], command: Command) -> Part:
 
 
 def _end_of_exec(words: list[str], at: int) -> int:
-    """Where the command of `find -exec` ends: at `;`, or at `{} +`."""
+    """The end of the command of `find -exec`: at `;`, or at `{} +`."""
     while at < len(words) and words[at] != ";" and words[at - 1 : at + 1] != ["{}", "+"]:
         at += 1
     return at
@@ -279,7 +279,7 @@ def _find(family: str, words: list[str], command: Command) -> Part:
         if i < end:
             continue
         if word == "-delete":
-            return writes(list(takewhile(lambda one: not one.startswith(("-", "(", "!")), words[begin:])))
+            return writes(list(takewhile(lambda word: not word.startswith(("-", "(", "!")), words[begin:])))
         if word in ("-fprint", "-fprintf", "-fls"):
             return WRITES
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
@@ -299,8 +299,8 @@ def _fd(family: str, words: list[str], command: Command) -> Part:
             inner = (tuple(words[i + 1 :]),) if words[i + 1 :] else ()
             words = words[:i]
             break
-    given = operands(family, words)
-    return Part("search", "Glob", first(given, 1), first(given), None, inner)
+    args = operands(family, words)
+    return Part("search", "Glob", first(args, 1), first(args), None, inner)
 
 
 _JUDGES: dict[str, _Judge] = {

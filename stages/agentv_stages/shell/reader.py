@@ -53,7 +53,7 @@ Pipeline = list[Command]
 
 
 def _ansi(found: re.Match[str]) -> str:
-    """What an escape in `$'…'` means."""
+    """The character that an escape in `$'…'` stands for."""
     if found[1]:
         return _ANSI_MEANS.get(found[1], found[1])
     number = int(found[4], 8) & 255 if found[4] else int(found[2] or found[3], 16)
@@ -157,7 +157,7 @@ class Reader:
                 blank = _BLANK.match(text, at)
                 self.at = blank.end() if blank else at + 1
             elif c == ")" and self.cases and (end != ")" or branch or "case" in command.words):
-                self.at = at + 1  # what came before it was a pattern
+                self.at = at + 1  # the text before it was a pattern
                 branch = False
                 command, pipeline, start = Command(), Pipeline(), self.at
             elif c == end or c == ")":
@@ -223,7 +223,7 @@ class Reader:
         self.pipelines.append(pipeline)
 
     def no_command(self, end: str, depth: int) -> None:
-        """Reads to its end what is not a command (`[[ … ]]`, the list in `name=( … )`); substitutions in it are."""
+        """Reads text that is no command to its end (`[[ … ]]`, the list in `name=( … )`); substitutions in it are."""
         text = self.text
         while self.at < len(text) and self.count < MAX_COMMANDS:
             at = self.at
@@ -416,7 +416,7 @@ class Reader:
             self.at = at + 1
 
     def is_arithmetic(self, at: int) -> bool:
-        """Whether what follows `$((` ends with `))`; else it is a command in parentheses, `$( (a) | b)`."""
+        """Whether the text after `$((` ends with `))`; otherwise it is a command in parentheses, `$( (a) | b)`."""
         depth = 2
         for found in islice(_PARENTHESES.finditer(self.text, at), _MOST_PARENTHESES):
             depth += 1 if found[0] == "(" else -1

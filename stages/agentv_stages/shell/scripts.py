@@ -64,7 +64,7 @@ def without_heads(words: list[str]) -> list[str]:
 
 
 def _passes_on(command: Command) -> bool:
-    """Whether a command prints what it reads (`cat`, `tee FILE`)."""
+    """Whether a command prints its input (`cat`, `tee FILE`)."""
     words = without_heads(command.words)
     name = program_name(words[0]) if words else ""
     alone = name == "cat" and all(word.startswith("-") for word in words[1:])
@@ -81,14 +81,14 @@ _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 
 
 def _escape(found: str) -> str:
-    """What an escape of `printf` or `echo -e` prints."""
+    """The text that an escape of `printf` or `echo -e` prints."""
     if found in _ESCAPES:
         return _ESCAPES[found]
     return chr(int(found[2:], 16) if found[1] == "x" else int(found[1:], 8) & 255)
 
 
 def _printed(name: str, words: list[str]) -> str:
-    """What `echo` or `printf` prints."""
+    """The output of `echo` or `printf`."""
     options = 0
     while options < len(words) and words[options] in ("-n", "-e", "-ne", "-en", "-E", "--"):
         options += 1
@@ -136,7 +136,7 @@ def head_of_function(words: list[str], at: int, text: str) -> int:
 
 
 def with_arguments(words: list[str], mark: str, text: str) -> list[str]:
-    """The words of a program that `xargs` runs with what it reads: in the place of `mark` a line, else all words."""
+    """The words of a program that `xargs` runs with its input: a line in the place of `mark`, otherwise all words."""
     if not mark:
         return [*words, *text.replace("\0", " ").split()[:_MOST_ARGUMENTS]]
     return [word.replace(mark, text.strip("\n").partition("\n")[0]) for word in words]

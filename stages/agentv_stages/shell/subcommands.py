@@ -12,7 +12,8 @@ from agentv_stages.shell.tables import words
 
 class Program(NamedTuple):
     """A program with sub-commands. `values` are options before a sub-command that take the next word (`#`: only a
-    number). `levels` is how many words name what it does (`gcloud compute instances delete` has three); with `groups`
+    number). `levels` is the number of words that name its action (`gcloud compute instances delete` has three); with
+    `groups`
     that many only after these sub-commands, else one. `signs` begin an option. `assigns`: variables stand among the
     options (`make A=1 x`)."""
 
@@ -238,7 +239,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def without_options(name: str, line: list[str]) -> list[str]:
-    """The words of a call of the program `name` without the options before what it is to do; `line` itself if there
+    """The words of a call of the program `name` without the options before its sub-command; `line` itself if there
     are none, or if the program is in no table."""
     row = PROGRAMS.get(name)
     if row is None:

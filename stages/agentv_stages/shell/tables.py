@@ -1,4 +1,4 @@
-"""The programs that shell texts run, by what they do, and which of their options take a value. Data only."""
+"""The programs that shell texts run, by their effect, and which of their options take a value. Data only."""
 
 
 def words(text: str) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """The files that a program writes, moves or deletes, as far as its words name them: words in, paths out.
 
-Options with values are those of GNU and BSD; PowerShell's cmdlets have theirs. A folder counts as what is in it.
+Options with values are those of GNU and BSD; PowerShell's cmdlets have theirs. A folder stands for its contents.
 """
 
 import posixpath
@@ -42,25 +42,25 @@ def targets(name: str, words: list[str]) -> list[str]:
 
 def _into(name: str, words: list[str]) -> list[str]:
     """The destinations of `cp` and its like; `mv` also takes the sources away."""
-    given = operands(name, words)
+    args = operands(name, words)
     if name == "install" and any(word in ("-d", "--directory") for word in words):
-        return given
+        return args
     folder = value(name, words, "-t", "--target-directory")
     if folder is not None:
-        sources, into = given, folder
+        sources, into = args, folder
     else:
-        sources, into = given[:-1], given[-1] if given else ""
+        sources, into = args[:-1], args[-1] if args else ""
     if "--parents" in words:
-        made = [posixpath.join(into, source) for source in sources]
+        targets = [posixpath.join(into, source) for source in sources]
     elif folder is not None or len(sources) > 1 or posixpath.basename(into) in ("", ".", ".."):
-        made = [_inside(into, source) for source in sources]
+        targets = [_inside(into, source) for source in sources]
     else:
-        made = [into] if sources else []
-    return sources + made if name == "mv" else made
+        targets = [into] if sources else []
+    return sources + targets if name == "mv" else targets
 
 
 def _inside(folder: str, source: str) -> str:
-    """Where a source lies once it is in a folder; the folder itself for all that is in the source (`cp -r a/. b`)."""
+    """The path of a source once it is in a folder; the folder itself for all files in the source (`cp -r a/. b`)."""
     name = posixpath.basename(source.rstrip("/"))
     return folder if name in ("", ".", "..") else posixpath.join(folder, name)
 
@@ -68,27 +68,27 @@ def _inside(folder: str, source: str) -> str:
 def _of_cmdlet(name: str, words: list[str]) -> list[str]:
     """A list (`a, b`) or a name apart from its folder (`-Name`) is not taken apart."""
     paths: list[str] = []
-    given: list[str] = []
+    named: list[str] = []
     rest = iter(words[1:])
     for word in rest:
         low = word.lower()
         if low in _PATHS:
             paths.append(next(rest, ""))
         elif low == "-destination":
-            given.append(next(rest, ""))
+            named.append(next(rest, ""))
         elif low in _VALUES:
             if low == "-name":
                 return []
             next(rest, None)
         elif not word.startswith("-"):
-            given.append(word)
-    found = paths + given
+            named.append(word)
+    found = paths + named
     if any("," in word for word in found):
         return []
-    gone = _TRANSFERS.get(name)
-    if gone is None:
+    removes_source = _TRANSFERS.get(name)
+    if removes_source is None:
         return found[:1]
-    return (found[:2] if gone else found[1:2]) if len(found) > 1 else []
+    return (found[:2] if removes_source else found[1:2]) if len(found) > 1 else []
 
 
 def edited_by_script(words: list[str]) -> list[str]:

@@ -21,7 +21,7 @@ _OF_FILES = frozenset(("--", "--ours", "--theirs"))
 
 
 def patch(family: str, words: list[str], command: Command) -> Part:
-    """What it writes is named by its first operand, by `-o`, or only in the patch."""
+    """Its first operand or `-o` names the file that it writes; otherwise only the patch does."""
     if "--dry-run" in words:
         return EXECUTE
     out = value(family, words, "-o", "--output")
@@ -81,7 +81,7 @@ def tar(family: str, words: list[str], command: Command) -> Part:
 
 
 def seven_zip(family: str, words: list[str], command: Command) -> Part:
-    """Its first word says what it does: add, delete, extract (two ways), rename, update; others look."""
+    """Its first word is the action: add, delete, extract (two ways), rename, update; others look."""
     return WRITES if first(words, 1) in ("a", "d", "e", "x", "rn", "u") and "-so" not in words else EXECUTE
 
 
@@ -91,7 +91,7 @@ def unzip(family: str, words: list[str], command: Command) -> Part:
 
 
 def _into(folder: str | None) -> Part:
-    """What unpacks into a folder, else into the current one."""
+    """The effect of unpacking into a folder, or into the current one."""
     return WRITES if folder is None else writes((folder,))
 
 
@@ -125,5 +125,5 @@ def _checks_out_files(options: list[str]) -> bool:
         return True
     if not _OF_BRANCHES.isdisjoint(options) or any(bundles(word, letter) for word in options for letter in "bBt"):
         return False
-    given = [word for word in options if not word.startswith("-")]
-    return len(given) > 1 or any(word == "." or word.startswith(("./", "../")) for word in given)
+    args = [word for word in options if not word.startswith("-")]
+    return len(args) > 1 or any(word == "." or word.startswith(("./", "../")) for word in args)

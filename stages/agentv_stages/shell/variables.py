@@ -52,8 +52,8 @@ def with_values(variables: Variables, word: str) -> list[str]:
         return [word]
     if found[0] == word:
         return list(variables.get(found[1] or found[2]) or (word,))
-    several = max((variables.get(one or other, ()) for one, other in _NAMED.findall(word)), key=len, default=())
-    made: list[str] = []
+    several = max((variables.get(name or other, ()) for name, other in _NAMED.findall(word)), key=len, default=())
+    results: list[str] = []
     for number in range(min(len(several), _MOST_VALUES)):
 
         def put(found: re.Match[str], number: int = number) -> str:
@@ -63,5 +63,5 @@ def with_values(variables: Variables, word: str) -> list[str]:
         text = _NAMED.sub(put, word)
         if len(text) > _LONGEST + len(word):
             return [word]
-        made.append(text)
-    return made or [word]
+        results.append(text)
+    return results or [word]

@@ -32,7 +32,7 @@ _ESCAPE = re.compile(r"""\\(?:\n|(["\\$`]))""")
 
 
 def split_shell(text: str, already_read: bool = False) -> list[Pipeline]:
-    """The pipelines of a shell text in order; those of substitutions come before the one that contains them.
+    """The pipelines of a shell text in order; pipelines in substitutions come before the pipeline around them.
 
     With `already_read`, substitutions are left out and become `$()` in the words: they were commands of the outer text.
     """
@@ -106,7 +106,7 @@ def _split_simple(text: str) -> list[Pipeline] | None:
 
 
 def _without_escapes(word: str) -> str:
-    """A word without its quotes and backslashes; in double quotes a backslash escapes only what is special there."""
+    """A word without its quotes and backslashes; in double quotes a backslash escapes only the special characters."""
     return "".join(
         [
             _ESCAPE.sub(r"\1", double) if double else single or escaped or plain

@@ -11,7 +11,7 @@ from agentv_stages.shell.tables import words
 
 
 class Wrapper(NamedTuple):
-    """How a program names what it runs.
+    """How a program names the program that it runs.
 
     `values` are its options that take the next word, `texts` those of them whose value is a shell text (or a program),
     `splits` those whose value is split into the words of the program (`env -S`). `operands` words of its own precede
@@ -318,7 +318,7 @@ _DEEPEST = max(key.count(" ") for key in WRAPPERS)
 
 
 class Inner(NamedTuple):
-    """What a program runs: the words of a program with its arguments, and shell texts."""
+    """The commands that a program runs: the words of a program with its arguments, and shell texts."""
 
     row: Wrapper
     words: list[str]
@@ -327,8 +327,8 @@ class Inner(NamedTuple):
     folder: str = ""
 
 
-def what_it_runs(name: str, line: list[str]) -> Inner | None:
-    """What a call of the program `name` runs; None if it is no wrapper."""
+def inner_commands(name: str, line: list[str]) -> Inner | None:
+    """The commands that a call of the program `name` runs; None if it is no wrapper."""
     if name not in NAMES:
         return None
     row, rest = WRAPPERS.get(name), line
@@ -382,7 +382,7 @@ def _read(row: Wrapper, line: list[str]) -> Inner:
 
 
 def _formed(row: Wrapper, rest: list[str], texts: list[str]) -> Inner:
-    """What the operands `rest` and the `texts` of options are."""
+    """The meaning of the operands `rest` and of the `texts` of options."""
     if row.until:
         end = next((i for i, word in enumerate(rest) if word.startswith(row.until)), len(rest))
         if not end:

@@ -2,7 +2,7 @@
 
 They need neither a model nor a script, so they are evaluated here. The text is the last answer of the main stream, at
 most 1 MiB of it; it can change until the end, and so can the verdict. Without an answer every check fails, negated or
-not: nothing shows what it would have said. Texts are compared as NFC, so an é is an é however it was typed.
+not: nothing shows what its text might have been. Texts are compared as NFC, so an é is an é however it was typed.
 `compat`: as in AgentV, no answer is an empty one, and code points are compared.
 """
 

@@ -1,10 +1,10 @@
-"""execution-metrics, latency, cost, token-usage, and our max_turns and first_edit_turn: limits on what a run spent.
+"""execution-metrics, latency, cost, token-usage, and our max_turns and first_edit_turn: limits on the use of a run.
 
 Score: limits kept ÷ limits (execution-metrics), or 1 if all are kept, else 0. Numbers are defined in docs/metrics.md;
 in particular `input` includes cached tokens. A limit on what only grows (calls, turns, tokens, cost) is broken for
 good. Durations are those that the agent reports, so they are decided at the end, like ratios and missing data.
 Money is compared with a tolerance: 0.1 and 0.2 add up to 0.30000000000000004.
-`compat`: AgentV 4.42, where `input` excludes cached tokens, and tool names decide what is exploration.
+`compat`: AgentV 4.42, where `input` excludes cached tokens, and tool names decide which calls explore.
 """
 
 from collections.abc import Mapping
@@ -158,7 +158,7 @@ class Budgets:
         return value - limit > EPSILON * max(1.0, limit)
 
     def value(self, name: str, at_least: bool = False) -> float | None:
-        """What was spent, None where the log does not say; with `at_least`, a lower bound for the final value."""
+        """The amount spent, None where the log has no figure; with `at_least`, a lower bound for the final value."""
         state = self._state
         if name == "max_tool_calls":
             return state.calls
@@ -175,10 +175,10 @@ class Budgets:
         tokens = self._totals.tokens()
         if not tokens.known():
             return None
-        given, output = tokens.input or 0, tokens.output
-        apart = (tokens.cached or 0) + (tokens.cache_write or 0) if self._compat else 0
+        prompt, output = tokens.input or 0, tokens.output
+        cache = (tokens.cached or 0) + (tokens.cache_write or 0) if self._compat else 0
         if name == "max_input":
-            return given - apart if tokens.input is not None else None
+            return prompt - cache if tokens.input is not None else None
         if tokens.unsure and not at_least:
             output = None  # a placeholder is only a lower bound
         if name == "max_output":
@@ -186,7 +186,7 @@ class Budgets:
         if output is None and not at_least:
             return None
         # AgentV's max_tokens excludes cached tokens, its token-usage adds them: input + output + cached.
-        total = given - apart + (output or 0)
+        total = prompt - cache + (output or 0)
         return total + (tokens.cached or 0) if self._compat and name == "max_total" else total
 
     def finish(self) -> None:

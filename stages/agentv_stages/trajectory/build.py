@@ -1,6 +1,6 @@
 """Builds evaluators from their configuration: one mapping of a spec in, an `Evaluator` (or `Skipped`) out.
 
-Fields are in snake_case, as in specs; whoever reads the files has already converted other spellings.
+Fields are in snake_case, as in specs; the reader of the files has already converted other spellings.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def build(config: Config, context: Context | None = None) -> Member:
     """Builds one evaluator for one stream; `Skipped` where its type needs a model or a script.
 
     `config` is an entry of a spec's assertions, fields in snake_case: `{"type": "max-turns", "max": 5}`. `context` is
-    what it inherits from the spec and the case; by default nothing.
+    the part that it inherits from the spec and the case; by default nothing.
 
     Raises: ConfigError for an invalid entry: no type, an unknown type, an unknown field, a value that does not fit.
     """
@@ -100,13 +100,13 @@ def _gates(rule: Composite, compat: bool) -> list[Evaluator]:
 
 
 def is_compat(config: Config, context: Context) -> bool:
-    """Whether AgentV's semantics are asked for, by the evaluator itself or by what is around it."""
+    """Whether the evaluator itself, or the spec around it, selects AgentV's semantics."""
     compat = config.get("compat")
     return context.compat if compat is None else compat in ("agentv", True)
 
 
 def context_within(config: Config, context: Context) -> Context:
-    """What the members of a composite inherit: also what it says itself about streams and `compat`."""
+    """The context of a composite's members: it includes the composite's own settings for streams and `compat`."""
     streams = config.get("streams")
     everywhere = context.all_streams if streams is None else streams == "all"
     return replace(context, compat=is_compat(config, context), all_streams=everywhere)
@@ -178,8 +178,8 @@ def _composite(config: Config, scope: makers.Scope) -> Rule | Skipped:
             given_weights = [number(table, m.terms.name, 0.0, path=within) for m in members]
             weights = [m.terms.weight if w is None else w for m, w in zip(members, given_weights, strict=True)]
         if kind == "threshold":
-            given = number(aggregator, "threshold", 0.0, 1.0, ("aggregator",))
-            share = PASS if given is None else given
+            threshold = number(aggregator, "threshold", 0.0, 1.0, ("aggregator",))
+            share = PASS if threshold is None else threshold
     return Composite(members, weights, str(kind), share)
 
 

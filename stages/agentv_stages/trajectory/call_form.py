@@ -1,4 +1,4 @@
-"""What a rule such as `forbid` names: calls in the form of a permission rule, `Bash(rm *)`, `Edit(src/**)`.
+"""The calls that a rule such as `forbid` names, in the form of a permission rule: `Bash(rm *)`, `Edit(src/**)`.
 
 Shell texts are judged by the programs at their command positions (`agentv_stages.shell`): `cd x && sudo rm -rf y` runs
 `rm`, `echo "rm x"` does not.
@@ -107,7 +107,7 @@ class CallForm:
         return fits and (inner is None or self._inside(call, inner, folder))
 
     def _runs(self, call: ToolCall, folder: str | None) -> bool:
-        """Whether a shell call runs what the form names."""
+        """Whether a shell call runs a program that the form names."""
         # Calls of a shell that have a finer name (Read, Grep) still ran a shell.
         if call.command is None and call.tool != "Bash":
             return False
@@ -158,7 +158,7 @@ class CallForm:
 
 
 def _writes(call: ToolCall, trace: ShellTrace, pattern: str, start: str | None, folder: str | None) -> bool:
-    """Whether a shell text writes, moves or deletes what a pattern names."""
+    """Whether a shell text writes, moves or deletes a file that fits a pattern."""
     found = [path_in(start, path) for path in (*trace.written, *(call.files if call.edit else ()))]
     if any(covers(pattern, path, folder) for path in found):
         return True

@@ -26,7 +26,7 @@ def steps_count(steps: "Sequence[Step]", event: AnyEvent, all_streams: bool) -> 
 
 
 def arguments_of(call: ToolCall) -> Any:
-    """The decoded arguments, MISSING where the log has none (null counts as none, too)."""
+    """The decoded arguments, MISSING where the log has none (null also counts as none)."""
     raw = bytes(call.input_json)
     if not raw or raw == b"null":
         return MISSING

@@ -104,7 +104,7 @@ class Case:
         return [decision for event in batch.events for decision in self.push(event)]
 
     def flush(self) -> Iterable[Decision]:
-        """Decides what is open at the end of the input. Raises: RuntimeError when called again."""
+        """Decides the open questions at the end of the input. Raises: RuntimeError when called again."""
         self._flushed.once()
         for evaluator in self.evaluators:
             evaluator.flush()

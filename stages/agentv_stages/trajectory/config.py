@@ -185,7 +185,7 @@ def steps_of(config: Config, compat: bool, everywhere: bool = True) -> list[Step
         ending, stream = ending_of(step, path, compat)
         steps.append(Step(tool, kind, args, own_mode, limit, compat, ending, stream))
     if any(step.stream is not None for step in steps):
-        # The streams that steps name are looked at, too; the other steps stay on theirs.
+        # The streams that steps name are also examined; the other steps stay on theirs.
         steps = [structs.replace(step, everywhere=everywhere) for step in steps]
     return steps
 

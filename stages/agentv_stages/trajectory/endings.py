@@ -46,7 +46,7 @@ class Ending(Struct, frozen=True):
         )
 
     def missing(self, result: ToolResult | None) -> str | None:
-        """What the log does not say of a result; None if it says all that is asked for."""
+        """The required fact that the log lacks about a result; None if it has all of them."""
         if result is None:
             return None
         if self.exit_code and result.exit_code is None:
@@ -71,7 +71,7 @@ MOST_NOTES = 20
 
 
 def note_missing(notes: list[str], title: str, ending: Ending, result: ToolResult | None) -> None:
-    """Records, once, that a log lacks what a condition needs."""
+    """Records, once, that the log lacks a fact that a condition needs."""
     missing = ending.missing(result)
     text = f"No {missing} in the log for {title}; the call does not fit"
     if missing is not None and text not in notes and len(notes) < MOST_NOTES:

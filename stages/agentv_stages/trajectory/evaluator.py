@@ -30,7 +30,7 @@ from agentv_stages.trajectory.verdict import (
 
 
 class Rule(Protocol):
-    """What is checked in a trajectory. Its memory is `state`, which does not grow with the session.
+    """A check of a trajectory. Its memory is `state`, which does not grow with the session.
 
     `threshold` is the rule's own default for the score to reach, None for the usual one.
     """
@@ -43,7 +43,7 @@ class Rule(Protocol):
         ...
 
     def finish(self) -> None:
-        """Called at the end of the input: decides what is still open, so the bounds become equal."""
+        """Called at the end of the input: decides the open questions, so the bounds become equal."""
         ...
 
     def bounds(self) -> Bounds:
@@ -65,9 +65,10 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a spec says about any evaluator.
+    """The settings that a spec has for any evaluator.
 
-    `threshold` is what the spec sets, or None. `required`: a failure fails the case; `min_score` is the score that it
+    `threshold` is the value set by the spec, or None. `required`: a failure fails the case; `min_score` is the score
+    that it
     then needs. `weight` is that in the mean of the case. `compat`: AgentV's semantics. `judges_nothing`: the rule
     judges even a run without any event, which otherwise fails.
     """
@@ -96,7 +97,7 @@ class Evaluator:
     """A stage from events to a decision: `push` returns it once, when it is made; `flush` if only the end decides.
     `standing` is available at any time, the final `result` after the flush.
 
-    `gates` are required evaluators within the rule (members of a composite): one that fails, fails this one too.
+    `gates` are required evaluators within the rule (members of a composite): if a gate fails, the rule also fails.
     """
 
     def __init__(self, terms: Terms, rule: Rule, gates: "Sequence[Evaluator]" = ()) -> None:

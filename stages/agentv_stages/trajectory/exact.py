@@ -3,7 +3,7 @@
 Score: passed checks ÷ checks. Each expected call in its place is a check; a step with `max_duration_ms` that is in its
 place adds another one, if the duration is known. Unless the spec sets a threshold, `exact` passes only at 1.0 with no
 further call, and is violated by the first call after which that is impossible. It is satisfied only at the end.
-Where no call is expected, any call scores 0.
+If no call is expected, any call scores 0.
 """
 
 from collections.abc import Sequence

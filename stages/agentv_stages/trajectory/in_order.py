@@ -117,14 +117,14 @@ class InOrder:
 
     def _drain(self) -> bool:
         """Processes the calls whose results are known, in order, up to the first that still waits."""
-        state, taken = self.state, 0
+        state, matched = self.state, 0
         for waiting in state.waiting:
             if not waiting.resolved:
                 break
             self._take(waiting.mask, waiting.position, waiting.evidence, waiting.duration_ms)
-            taken += 1
-        del state.waiting[:taken]
-        return taken > 0
+            matched += 1
+        del state.waiting[:matched]
+        return matched > 0
 
     def _take(self, mask: int, position: int, evidence: Evidence, duration_ms: int | None) -> None:
         """Computes one row of the table: for each number of steps the best of the old chain, the chain of one step

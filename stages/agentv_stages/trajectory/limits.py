@@ -15,8 +15,8 @@ from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bound
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """A call that must not be made; with conditions, one that must not end like that. `max_ms` is how long it may take:
-    one that takes longer is forbidden."""
+    """A call that must not be made; with conditions, a call that must not end like that. `max_ms` is how long it may
+    take: a longer call is forbidden."""
 
     form: CallForm
     ending: Ending = ANYHOW
@@ -81,9 +81,9 @@ class Forbid:
 
     def _call(self, call: ToolCall) -> None:
         state, late = self.state, list[int]()
-        for i, one in enumerate(self._forms):
-            if on_stream(one.stream, call.source.stream, self._all) and one.form.fits(call, state.folder):
-                if one.ending.waits:
+        for i, ban in enumerate(self._forms):
+            if on_stream(ban.stream, call.source.stream, self._all) and ban.form.fits(call, state.folder):
+                if ban.ending.waits:
                     late.append(i)
                 else:
                     self._found(i, evidence_of(call))
@@ -118,16 +118,16 @@ class Forbid:
         return False
 
     def prove(self, proof: Proof) -> None:
-        for i, one in enumerate(self._forms):
+        for i, ban in enumerate(self._forms):
             where = [evidence for at, evidence in self.state.found if at == i]
-            text = f"{one.title} was called" if where else f"{one.title} was not called"
+            text = f"{ban.title} was called" if where else f"{ban.title} was not called"
             proof.add(text, not where, where)
 
     def warnings(self) -> list[str]:
-        """Rules that paths of this session cannot match, because its home or its folder is not known; and what the log
-        does not say."""
+        """Rules that paths of this session cannot match, because its home or its folder is not known; and facts that
+        the log lacks."""
         found = {at for at, _ in self.state.found}
-        forms = [one.form for i, one in enumerate(self._forms) if i not in found]
+        forms = [ban.form for i, ban in enumerate(self._forms) if i not in found]
         reasons = [(form.form, form.unknown(self.state.folder)) for form in forms]
         return [*self.state.notes, *(f"{form}: {reason}" for form, reason in reasons if reason is not None)]
 

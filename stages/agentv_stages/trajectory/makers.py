@@ -44,7 +44,8 @@ EXPECTED_MODES = ("exact", "in_order")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an evaluator inherits from spec and case: the threshold that is set (None: none), `compat`, whether all
+    """The settings that an evaluator inherits from spec and case: the threshold that is set (None: none), `compat`,
+    whether all
     streams count, and the tool calls of the case's expected messages.
 
     `of_spec`: whether the spec sets the threshold. One of the command line does not make an `exact` less strict.
@@ -59,7 +60,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What applies to one evaluator: whether all streams count (None: not said), `compat`, the score to reach (`goal`),
+    """The settings of one evaluator: whether all streams count (None: not set), `compat`, the score to reach (`goal`),
     whether the spec sets that (`explicit`), and its `Context`."""
 
     everywhere: bool | None
@@ -137,8 +138,8 @@ def expected_messages(config: Config, scope: Scope) -> Rule:
     usual = config.get("args_match")
     mode = "exact" if usual is None else args_match_of(usual, ("args_match",))
     for call in scope.context.expected_calls:
-        given = spelled(call["input"] if "input" in call else call.get("args", MISSING))
-        steps.append(Step(str(call.get("tool", "")), None, given, mode, None, scope.compat))
+        arguments = spelled(call["input"] if "input" in call else call.get("args", MISSING))
+        steps.append(Step(str(call.get("tool", "")), None, arguments, mode, None, scope.compat))
     if steps and config.get("mode") == "in_order" and not scope.compat:
         return InOrder(steps, scope.all)
     return Exact(steps, scope.all, False, scope.compat, True)
@@ -219,7 +220,7 @@ def tool_sequence(config: Config, scope: Scope) -> Rule:
     if not is_list(value) or not value:
         raise ConfigError("tool-sequence needs a list of steps", path)
     items: list[Any] = value
-    steps = [matcher_of(one, (*path, i)) for i, one in enumerate(items)]
+    steps = [matcher_of(entry, (*path, i)) for i, entry in enumerate(items)]
     return ToolSequence(steps, mode == "exact", flag(config, "inverse", False), scope.all, scope.compat)
 
 

@@ -110,8 +110,8 @@ class Minimums:
         self.state.done = True
 
     def bounds(self) -> Bounds:
-        met = sum(self.state.counts.get(title, 0) >= least.number for title, least in self._minimums.items())
-        score = met / len(self._minimums) if self._minimums else 1.0
+        reached = sum(self.state.counts.get(title, 0) >= least.number for title, least in self._minimums.items())
+        score = reached / len(self._minimums) if self._minimums else 1.0
         if self._nothing():
             score = 0.0
         return Bounds(score, score if self.state.done else 1.0)

@@ -79,7 +79,7 @@ class StepState(Struct):
 
 
 class _Steps:
-    """What the checks share: which events are steps, and the negation by `inverse`."""
+    """The common part of the checks: which events are steps, and the negation by `inverse`."""
 
     threshold: float | None = None
 
@@ -109,18 +109,18 @@ class _Steps:
     def _step(self, event: AnyEvent, types: Sequence[str], names: Sequence[str]) -> bool:
         raise NotImplementedError
 
-    def _met(self) -> bool | None:
-        """Whether the check, before `inverse`, is met; None while that can change."""
+    def _fulfilled(self) -> bool | None:
+        """Whether the check, before `inverse`, is fulfilled; None while that can change."""
         raise NotImplementedError
 
     def finish(self) -> None:
         self.state.done = True
 
     def bounds(self) -> Bounds:
-        met = self._met()
-        if met is None:
+        fulfilled = self._fulfilled()
+        if fulfilled is None:
             return Bounds(0.0, 1.0)
-        score = float(met != self._inverse)
+        score = float(fulfilled != self._inverse)
         return Bounds(score, score)
 
     def broken(self) -> bool:
@@ -156,7 +156,7 @@ class StepCount(_Steps):
                 changed = True
         return changed
 
-    def _one(self, i: int) -> bool | None:
+    def _fits(self, i: int) -> bool | None:
         matcher, number = self._matchers[i], self.state.counts[i]
         if matcher.most is not None and number > matcher.most:
             return False
@@ -164,10 +164,10 @@ class StepCount(_Steps):
             return True
         return False if self.state.done else None
 
-    def _met(self) -> bool | None:
-        each = [self._one(i) for i in range(len(self._matchers))]
+    def _fulfilled(self) -> bool | None:
+        each = [self._fits(i) for i in range(len(self._matchers))]
         if self._inverse:
-            # This means "none of them", not "not all of them": one that is met fails it.
+            # This means "none of them", not "not all of them": a single fulfilled step fails it.
             return True if True in each else (None if None in each else False)
         return False if False in each else (None if None in each else True)
 
@@ -175,8 +175,8 @@ class StepCount(_Steps):
         for i, matcher in enumerate(self._matchers):
             most = f", <={matcher.most}" if matcher.most is not None else ""
             text = f"{matcher.title}: {self.state.counts[i]} steps (required >={matcher.least}{most})"
-            met = (self._one(i) is True) != self._inverse
-            proof.add(text + (", inverse" if self._inverse else ""), met, self.state.evidence[i])
+            fulfilled = (self._fits(i) is True) != self._inverse
+            proof.add(text + (", inverse" if self._inverse else ""), fulfilled, self.state.evidence[i])
 
 
 @dataclass(frozen=True)
@@ -218,15 +218,15 @@ class ArgsCheck(_Steps):
             return True
         return False
 
-    def _met(self) -> bool | None:
+    def _fulfilled(self) -> bool | None:
         return True if self.state.counts[1] else (False if self.state.done else None)
 
     def prove(self, proof: Proof) -> None:
-        met = self.state.counts[1] > 0
+        fulfilled = self.state.counts[1] > 0
         text = (
             f"{self._matcher.title}: {self.state.counts[1]} of {self.state.counts[0]} calls have the expected arguments"
         )
-        proof.add(text, met != self._inverse, self.state.evidence[1 if met else 0])
+        proof.add(text, fulfilled != self._inverse, self.state.evidence[1 if fulfilled else 0])
 
 
 class ToolSequence(_Steps):
@@ -257,7 +257,7 @@ class ToolSequence(_Steps):
             state.failed = True
         return self._exact
 
-    def _met(self) -> bool | None:
+    def _fulfilled(self) -> bool | None:
         if self.state.failed:
             return False
         if self.state.position == len(self._steps) and (not self._exact or self.state.done):

@@ -1,7 +1,7 @@
 """One normal form for the paths of rules and of logs: a path as written, the session's folder in, a whole path out.
 
 `~`, `$HOME`, `..`, `file://`, Windows drives (`C:\\x`, `/mnt/c/x`) and relative paths mean the same place when they
-lead there. No file system is asked: the home folder is the one that the session's folder lies in.
+lead there. No file system is asked: the home folder is the home folder around the session's folder.
 """
 
 import posixpath
@@ -96,7 +96,7 @@ def seen_from(folder: str | None, path: str) -> str:
 
 
 def with_tilde(text: str, folder: str | None) -> str:
-    """A shell text or a rule for one in which the home folder is written as `~`."""
+    """A shell text or a rule, as a text in which the home folder is written as `~`."""
     text = _OF_HOME.sub("~", text)
     home = home_of(folder)
     return text if home is None else re.sub(rf"{re.escape(home)}(?=[/\s\"']|\Z)", "~", text)

@@ -48,7 +48,7 @@ class SupersetState(Struct):
 
 
 class _Sets:
-    """What both modes share: calls that wait for their duration."""
+    """The common part of both modes: calls that wait for their duration."""
 
     def __init__(self, steps: Sequence[Step], all_streams: bool, compat: bool) -> None:
         self._steps = tuple(steps)

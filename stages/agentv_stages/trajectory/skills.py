@@ -1,7 +1,7 @@
 """skill-trigger, skill-used, not-skill-used: which skills an agent loaded, derived from canonical calls only.
 
 A skill is loaded by the Skill tool, by reading a file below `skills/<name>/`, or by a shell call that reads one. For
-`skill-trigger` the tool of an MCP server that has the skill's name counts, too. There is no agent-specific code here:
+`skill-trigger` the tool of an MCP server that has the skill's name also counts. There is no agent-specific code here:
 Codex's `cat skills/x/SKILL.md` is a Read after `Normalize`, Copilot's `Viewing …` contains its path. `skill-trigger`
 looks at calls when they are requested, `skill-used` counts a load once its result is `ok`.
 """
@@ -123,9 +123,9 @@ class SkillTrigger:
     def _compat_call(self, call: ToolCall) -> None:
         name, value = (call.tool or call.name).lower(), arguments_of(call)
         if name == "skill":
-            given = string_member(value, "skill")
-            if self._skill in given:
-                self._hit(call, f'Skill tool invoked with skill="{given}"')
+            skill = string_member(value, "skill")
+            if self._skill in skill:
+                self._hit(call, f'Skill tool invoked with skill="{skill}"')
         elif name == "read":
             path = string_member(value, "file_path", "path")
             if f"skills/{self._skill}/" in path:

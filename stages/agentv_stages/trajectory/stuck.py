@@ -19,7 +19,7 @@ MOST_KNOWN = 10_000
 
 
 class StuckState(Struct):
-    """`most` is the largest number so far, `text` what it was reached with, `evidence` the calls."""
+    """`most` is the largest number so far, `text` the text that reached it, `evidence` the calls."""
 
     most: int = 0
     text: str = ""
@@ -31,7 +31,7 @@ State = TypeVar("State", bound=StuckState)
 
 
 class _Stuck(Generic[State]):
-    """What the three rules share: a number that must not exceed `most`."""
+    """The common part of the three rules: a number that must not exceed `most`."""
 
     threshold: float | None = None
 
@@ -181,9 +181,9 @@ class NoProgress(_Stuck[ProgressState]):
         state.recent = [*state.recent, evidence_of(event)][-MAX_EVIDENCE:]
         return self._reach(state.without, call.tool or call.name, state.recent)
 
-    def _learn(self, what: bytes) -> bool:
+    def _learn(self, content: bytes) -> bool:
         """Remembers a file or an output; True if it is new."""
-        key = hashlib.blake2b(what, digest_size=12).hexdigest()
+        key = hashlib.blake2b(content, digest_size=12).hexdigest()
         known = self.state.known
         if key in known:
             return False

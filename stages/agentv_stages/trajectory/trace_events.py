@@ -27,7 +27,7 @@ _encode = json.Encoder().encode
 
 
 class TraceEvent(Struct, frozen=True, omit_defaults=True):
-    """One trace event; `id` is the call id of calls and results, else the message id."""
+    """One trace event; `id` is the call id of calls and results, or the message id of other events."""
 
     type: str
     timestamp: str | UnsetType = UNSET

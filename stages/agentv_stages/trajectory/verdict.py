@@ -30,8 +30,8 @@ NO_TRACE = "No trace available for evaluation"
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True):
-    """An event that proves something: the place of its record, and what it was. `offset` and `length` are bytes; `text`
-    is what a call was about (its command, its file), at most 400 characters of it."""
+    """An event that proves something: the place of its record, and a text. `offset` and `length` are bytes; `text` is
+    the subject of a call (its command, its file), at most 400 characters of it."""
 
     file: str
     row: int
@@ -94,7 +94,7 @@ class Result(Struct, frozen=True):
 
 
 class Proof(Struct):
-    """A bounded list of assertions, with a count of those that did not fit."""
+    """A bounded list of assertions, with a count of the assertions that did not fit."""
 
     listed: list[Assertion] = []
     dropped: int = 0

@@ -27,7 +27,7 @@ def _ordered(text: str) -> str:
 
 
 def _pattern(pattern: str, question: bool, flags: re.RegexFlag) -> re.Pattern[str]:
-    """`*` is any text; `?` any character, if `question` says so."""
+    """`*` is any text; `?` is any character if `question` is set, and itself otherwise."""
     pieces = [re.escape(piece) for piece in re.sub(r"\*+", "*", pattern).split("*")]
     if question:
         pieces = [piece.replace(r"\?", ".") for piece in pieces]
@@ -71,7 +71,7 @@ def text_test(pattern: str) -> Callable[[str], bool]:
 @lru_cache(maxsize=1024)
 def path_test(pattern: str) -> Callable[[str], bool]:
     """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` matches the end of a
-    path, one that ends with `/` all that is in the folder."""
+    path, a pattern that ends with `/` every path in the folder."""
     pattern = _plain(composed(pattern))
     if pattern.endswith("/"):
         pattern += "**"
@@ -121,7 +121,7 @@ def host_of(url: str) -> str:
 
 
 def _ends(part: str, path: str, starts: set[int]) -> set[int]:
-    """Where a part of a pattern can end that begins at one of `starts`."""
+    """The positions where a part of a pattern that begins at one of `starts` can end."""
     if part == "**":
         return set(range(min(starts), len(path) + 1))
     if part == "**/":  # nothing, or folders
