@@ -28,7 +28,7 @@ MOST_IDS = 256
 MOST_ANSWERS = 64  # of one id that a new record is compared with
 MOST_BLOCKS = 64  # of one answer
 Prompt: TypeAlias = tuple[int | None, int | None, int | None]
-Said: TypeAlias = AssistantText | Reasoning | ToolCall
+Block: TypeAlias = AssistantText | Reasoning | ToolCall
 Single: TypeAlias = tuple[TokenUsage, str | int, int, int]
 """An answer, in short: its tokens, the mark of its first block, results and inputs before it."""
 
@@ -37,7 +37,7 @@ class Answer(Struct, array_like=True):
     """One model call under an id that may be shared.
 
     `number` is what its records share, or that of its request; `prompt` is its usage as `prompt_of`, `blocks` are marks
-    of its blocks. `results` and `inputs` count what came on its stream before its last record. It is the `ordinal`th
+    of its blocks. `results` and `inputs` count those on its stream before its last record. It is the `ordinal`th
     answer with its id.
     """
 
@@ -69,16 +69,16 @@ class Answers:
         self._single: dict[str, Single] = {}
         self._single_before: dict[str, Single] = {}
 
-    def is_first(self, said: Said, usage: TokenUsage, counts: Counts) -> bool:
+    def is_first(self, block_event: Block, usage: TokenUsage, counts: Counts) -> bool:
         """Whether a record of a block and its tokens is of an answer with a new id; notes it, as `piece` does."""
         key = usage.key
-        if key in self._single or not usage.input or key != said.message_id or key in self._single_before:
+        if key in self._single or not usage.input or key != block_event.message_id or key in self._single_before:
             return False
         if self._recent.get(key) is not None:
             return False
         if len(self._single) >= MOST_IDS:
             self._single_before, self._single = self._single, {}
-        block = said.call_id if type(said) is ToolCall else len(said.text_json)  # type: ignore[union-attr]  # narrowed by `type`, which mypy does not follow
+        block = block_event.call_id if type(block_event) is ToolCall else len(block_event.text_json)  # type: ignore[union-attr]  # narrowed by `type`, which mypy does not follow
         self._single[key] = usage, block, counts.results, counts.inputs
         return True
 
@@ -96,16 +96,16 @@ class Answers:
         stream: str,
         request: int,
         usage: TokenUsage | None,
-        said: Sequence[Said],
+        parts: Sequence[Block],
         results: int,
         inputs: int,
     ) -> Answer:
-        """The answer that a record is a piece of. `request` is its `Source.answer`, `said` are its blocks, `results`
-        and `inputs` count what came on the stream before it.
+        """The answer that a record is a piece of. `request` is its `Source.answer`, `parts` are its blocks, `results`
+        and `inputs` count those on the stream before it.
         """
         answers = self._known(message_id)
         prompt = (usage.input, usage.cached, usage.cache_write) if usage is not None and usage.input else None
-        blocks = [mark(block, prompt is not None) for block in said]
+        blocks = [mark(block, prompt is not None) for block in parts]
         if answers is None:
             answer = Answer(message_id, stream, request, prompt, blocks, results, inputs)
             self._recent.put(message_id, [answer])
@@ -141,7 +141,7 @@ class Answers:
 
     def snapshot(self) -> dict[str, list[Answer]]:
         """The answers by message id."""
-        singles = {key: [_answer_of(one)] for key, one in {**self._single_before, **self._single}.items()}
+        singles = {key: [_answer_of(answer)] for key, answer in {**self._single_before, **self._single}.items()}
         return {**singles, **self._recent.items()}
 
     def restore(self, snapshot: dict[str, list[Answer]], /) -> None:
@@ -156,8 +156,8 @@ def _answer_of(single: Single) -> Answer:
     return Answer(usage.key, source.stream, source.answer or PIECES, prompt, [str(block)], results, inputs)
 
 
-def mark(block: Said, counted: bool) -> str:
-    """What a block is recognised by. Where its record has tokens (`counted`), little is enough."""
+def mark(block: Block, counted: bool) -> str:
+    """The mark that identifies a block. Where its record has tokens (`counted`), little is enough."""
     if not counted:
         return f"{summed(block):x}"
     return block.call_id if type(block) is ToolCall else str(len(block.text_json))  # type: ignore[union-attr]  # narrowed by `type`, which mypy does not follow
@@ -172,7 +172,7 @@ def _found(
     results: int,
     inputs: int,
 ) -> Answer | None:
-    """The answer that a piece belongs to: one with equal usage, else the latest of its stream if a usage is missing."""
+    """The answer that a piece belongs to: one with equal usage, or the latest of its stream if a usage is missing."""
     latest: Answer | None = None
     for answer in reversed(answers):
         if prompt is not None and answer.prompt == prompt:

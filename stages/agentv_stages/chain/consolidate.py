@@ -79,7 +79,7 @@ class Consolidate:
                 else:
                     if source.time_ms is not None:
                         message.end_ms = source.time_ms
-                    if message.synthetic and message.turn is None:  # the model continues what the program began
+                    if message.synthetic and message.turn is None:  # the model continues a text of the program
                         message.turn = self._turns.turn_of(event)  # type: ignore[arg-type]  # as above
                 if kind is ToolCall:
                     if len(message.calls) >= MOST_CALLS:
@@ -201,7 +201,7 @@ class Consolidate:
         entry = self._open.pop(call_key(event.call or event), None)
         if entry is None:
             if event.outcome == "unpaired":
-                return  # its message was emitted with the call still open, and says so
+                return  # its message was emitted with the call marked as open
             message = Message(self._next, "tool", event.source, event.call_id, end_ms=event.source.time_ms, late=True)
             self._next += 1
             if event.call is not None:
@@ -257,7 +257,7 @@ class Consolidate:
                 self._early_usage(event)
 
     def _early_usage(self, event: TokenUsage) -> None:
-        """Keeps the tokens of an answer that is still to come, such as one that only requests a script."""
+        """Keeps the tokens of an answer whose parts are still to come: it may only request a script."""
         remember(self._early, event.source.stream, event, MOST_STREAMS)
 
     def _retract(self, event: Retract) -> None:

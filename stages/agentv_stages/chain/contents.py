@@ -23,7 +23,7 @@ _BITS = 0xFFFFFFFF
 
 
 def summed(event: AnyEvent) -> int:
-    """A checksum of 32 bits of what an event says; 0 for one that is not compared: a piece of a text, other kinds.
+    """A checksum of 32 bits of an event's content; 0 for an event that is not compared: a piece of a text, other kinds.
 
     Outputs are long, so only their lengths are compared.
     """
@@ -38,8 +38,8 @@ def contents_of(events: Events, at: int) -> int:
         event = events[i]
         if event.source is not source:
             break
-        if type(event) is not TokenUsage and (said := summed(event)):
-            contents = (contents * 31 + said) & _BITS
+        if type(event) is not TokenUsage and (check := summed(event)):
+            contents = (contents * 31 + check) & _BITS
     return contents
 
 
@@ -89,8 +89,8 @@ def _part(event: AnyEvent) -> int:
     return crc32(event.part.encode("utf-8", "surrogatepass"), ord(type(event).__name__[0]))
 
 
-def _of(said: str) -> int:
-    return crc32(said.encode("utf-8", "surrogatepass"))
+def _of(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
 
 
 _SUMS: dict[type[AnyEvent], Callable[[Any], int]] = {
@@ -105,7 +105,7 @@ _SUMS: dict[type[AnyEvent], Callable[[Any], int]] = {
     SessionEnd: _of_end,
     Retract: _of_retract,
 }
-SAID = frozenset((AssistantText, Reasoning, ToolCall))
+BLOCKS = frozenset((AssistantText, Reasoning, ToolCall))
 REPEATED: dict[type[AnyEvent], str] = {
     **dict.fromkeys(_SUMS, "repeated-record"),
     ToolCall: "repeated-call",

@@ -25,7 +25,9 @@ CLAUDE_ENVELOPE = b'"parentUuid":'
 
 
 def foreign_agent(head: Iterable[Line]) -> str | None:
-    """What log it is, such as "a Droid session"; None if unknown. The first of `AGENTS` that fits any record wins."""
+    """The kind of a foreign log, such as "a Droid session"; None if unknown. The first of `AGENTS` that fits a record
+    wins.
+    """
     lines = list(head)
     if lines and _starts(lines[0].get("schema_version"), "agentv_stream."):
         return OURS
@@ -87,7 +89,7 @@ def _goose_session(line: Line) -> bool:
 
 
 def _cline_task(line: Line) -> bool:
-    """A task of the extension, and what the command line of 1.x and 2.x prints."""
+    """A task of the extension, and the output of the command line of 1.x and 2.x."""
     return line.get("type") in ("say", "ask") and "ts" in line
 
 

@@ -11,8 +11,8 @@ record without both never counts as repeated, nor does a piece of a text.
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from agentv_stages.chain.answers import Answer, Answers, Said
-from agentv_stages.chain.contents import REPEATED, SAID, contents_of, id_summed, summed
+from agentv_stages.chain.answers import Answer, Answers, Block
+from agentv_stages.chain.contents import BLOCKS, REPEATED, contents_of, id_summed, summed
 from agentv_stages.chain.known_records import MOST_NOTED, KnownRecords, KnownState
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
@@ -147,13 +147,13 @@ class Identity:
                         stream.inputs += 1
                         stream.native = ""
                     elif i + 1 == end or events[i + 1].source is not source:
-                        if kind in SAID and event.message_id == stream.native and answer == stream.number:  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
+                        if kind in BLOCKS and event.message_id == stream.native and answer == stream.number:  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
                             plain = stream.plain
                         else:
                             plain = self._is_own_answer(source, events, i)
                     elif i + 2 == end or events[i + 2].source is not source:
                         usage: TokenUsage = events[i + 1]  # type: ignore[assignment]  # as above
-                        if kind in SAID and type(usage) is TokenUsage and is_first(event, usage, stream):  # type: ignore[arg-type]  # as above
+                        if kind in BLOCKS and type(usage) is TokenUsage and is_first(event, usage, stream):  # type: ignore[arg-type]  # as above
                             stream.native, stream.number, stream.plain = usage.key, answer or PIECES, True
                         else:
                             plain = self._is_own_answer(source, events, i)
@@ -225,15 +225,15 @@ class Identity:
         """Notes what a record that may hold a piece says; whether its answer's own id is the one in the log."""
         stream = self._stream
         native: str = ""
-        said: list[Said] = []
+        said: list[Block] = []
         usage: TokenUsage | None = None
         for i in range(at, len(events)):
             event = events[i]
             if event.source is not source:
                 break
             kind = type(event)
-            if kind in SAID:
-                part: Said = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
+            if kind in BLOCKS:
+                part: Block = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
                 native = native or part.message_id
                 said.append(part)
             elif kind is TokenUsage:
@@ -282,8 +282,8 @@ class Identity:
         native = ""
         if isinstance(event, TokenUsage):
             native = event.key
-        elif kind in SAID:
-            part: Said = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
+        elif kind in BLOCKS:
+            part: Block = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
             native = part.message_id
         if pieces:
             own: str = self._answer if native == self._native else native

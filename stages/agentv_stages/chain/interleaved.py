@@ -1,4 +1,4 @@
-"""Notices that two runs wrote into one input at the same time, so that nothing tells whose the totals are.
+"""Notices that two runs wrote into one input at the same time, so that nothing shows to which the totals belong.
 
 Runs that were appended one after the other are no fault: each begins after the other's last record.
 """
@@ -60,7 +60,7 @@ class Interleaved:
 
     def _begin(self, before: str, session: str) -> None:
         known = self.ids or [before]
-        self.ids = [*(one for one in known if one != session), session][-MOST_SESSIONS:]
+        self.ids = [*(known_id for known_id in known if known_id != session), session][-MOST_SESSIONS:]
 
 
 def _session_of(record: Record) -> str | None:

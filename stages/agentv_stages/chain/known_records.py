@@ -52,7 +52,7 @@ class KnownRecords:
         return 0 if self._timeless else MOST_NAMES - 1
 
     def has(self, record_id: str, time_ms: int | None, contents: int = 0) -> bool:
-        """Whether a record came before; remembers it. `contents`: a checksum of what it says, 0 where id and time
+        """Whether a record came before; remembers it. `contents`: a checksum of its content, 0 where id and time
         identify it.
         """
         if time_ms is None:
@@ -86,7 +86,7 @@ class KnownRecords:
     def compress(self) -> None:
         """Makes the numbers of the noted records."""
         for_long = not self.noted or (self.noted[-1].time_ms or 0) <= _TIMES
-        self._timed.extend([_number(one.base_id, one.time_ms or 0, 0) for one in self.noted])
+        self._timed.extend([_number(source.base_id, source.time_ms or 0, 0) for source in self.noted])
         self.noted.clear()
         if not for_long:  # a clock ahead of 2109: larger times are no larger numbers
             self._timed = array("Q", sorted(self._timed))

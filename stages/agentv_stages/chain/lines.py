@@ -19,7 +19,7 @@ _SHORT = 8  # only lines of at most this many bytes are checked for being blank
 
 
 class LinePosition(Struct, frozen=True):
-    """Where the next record begins, in bytes, and its row: the whole state of a line reader between records."""
+    """The place of the next record, in bytes, and its row: the whole state of a line reader between records."""
 
     offset: int = 0
     row: int = 0
@@ -142,7 +142,7 @@ class LineReader:
         return Record(data, self.offset, self.row) if data.strip() else None
 
     def rest(self) -> Batch | None:
-        """What `flush` would return, without changing the reader; None where there is nothing."""
+        """The batch that `flush` would return, without changing the reader; None where there is nothing."""
         if self._giant:
             return Batch(self.file, end=self.offset, unterminated=True, faults=[self._giants_end()])
         record = self.peek()

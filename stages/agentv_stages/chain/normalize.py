@@ -1,6 +1,7 @@
 """Applies a provider's table of tools: each tool call of a batch gets its canonical name, kind, origin and files.
 
-In: batches with events. Out: the same batches, each `ToolCall` replaced by one with its second block of fields filled.
+In: batches with events. Out: the same batches, each `ToolCall` replaced by a call with its second block of fields
+filled.
 Keys of a call's input are only added (`file_path`, `skill`, `pattern`), never changed. Input of any shape is accepted.
 This stage must run between the decoder and `Pair`, because `Pair` puts the calls into their results.
 """
@@ -25,7 +26,7 @@ _COMMAND_KEYS = ("command", "cmd", "script")
 
 
 class _Plan(Struct, frozen=True):
-    """What follows from the name of a call, precomputed; `refine` examines the input where that can say more."""
+    """Everything that follows from a call's name, precomputed; `refine` examines the input where that decides more."""
 
     tool: str
     kind: Kind
@@ -138,7 +139,7 @@ def _kind_known_by_decoder(call: ToolCall, plan: _Plan) -> Kind:
     return call.kind if plan.kind == "other" and plan.origin == "system" else plan.kind
 
 
-def _made(
+def _normalized(
     call: ToolCall,
     raw: Raw,
     tool: str,
@@ -172,7 +173,7 @@ def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
     """Normalises a shell call by what its text does."""
     command = _command_of(call.input_json, plan)
     if command is None:
-        return _made(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
+        return _normalized(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
     facts = classify_shell(command)
     if facts.patch is not None:
         patch = read_patch(facts.patch)
@@ -180,16 +181,16 @@ def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
             patch = read_patch(facts.script)
         tool = "Write" if patch.adds_only else "Edit"
         paths = tuple([path_in(facts.folder, path) for path in patch.files])
-        return _made(call, call.input_json, tool, "write", facts.script, paths, True, False)
+        return _normalized(call, call.input_json, tool, "write", facts.script, paths, True, False)
     files = facts.files or facts.written
     if not plan.finer_shell or facts.tool_name == "Bash":
-        return _made(call, call.input_json, plan.tool, facts.kind, facts.script, files, False, facts.writes_file)
+        return _normalized(call, call.input_json, plan.tool, facts.kind, facts.script, files, False, facts.writes_file)
     raw = call.input_json
     if facts.tool_name == "Read" and facts.path is not None:
         raw = with_key(raw, "file_path", facts.path)
     elif facts.pattern is not None:
         raw = with_key(raw, "pattern", facts.pattern)
-    return _made(call, raw, facts.tool_name, facts.kind, facts.script, files, False, facts.writes_file)
+    return _normalized(call, raw, facts.tool_name, facts.kind, facts.script, files, False, facts.writes_file)
 
 
 def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
@@ -253,9 +254,9 @@ def _patch(call: ToolCall, plan: _Plan) -> ToolCall:
     """Normalises a patch: its text, or a list or map of changed files."""
     patch = patch_of(loose_json(call.input_json))
     if patch is None:
-        return _made(call, call.input_json, plan.tool, plan.kind, None, (), plan.edit, False)
+        return _normalized(call, call.input_json, plan.tool, plan.kind, None, (), plan.edit, False)
     tool = "Write" if patch.adds_only else plan.tool
-    return _made(call, call.input_json, tool, plan.kind, None, patch.files, plan.edit, False)
+    return _normalized(call, call.input_json, tool, plan.kind, None, patch.files, plan.edit, False)
 
 
 def _command_of(raw: Raw, plan: _Plan) -> str | list[str] | None:

@@ -32,7 +32,7 @@ _KNOWN = frozenset(name for _, name in _NAMES)
 
 
 def read_pruned(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> tuple[T | None, str | None]:
-    """Decodes an element of a document without the members that do not fit; also returns what was wrong with it.
+    """Decodes an element of a document without the members that do not fit; also returns the reason.
 
     The first is None where the element is not an object, or where too many members do not fit.
 
@@ -64,15 +64,15 @@ def decode_member(raw: Raw | bytes, decode: Callable[[Raw | bytes], T], place: s
     try:
         return decode(raw)
     except msgspec.ValidationError as error:
-        told = str(error)
-        told = told.replace("`$", f"`$.{place}", 1) if "`$" in told else f"{told} - at `$.{place}`"
-        raise msgspec.ValidationError(told) from None
+        text = str(error)
+        text = text.replace("`$", f"`$.{place}", 1) if "`$" in text else f"{text} - at `$.{place}`"
+        raise msgspec.ValidationError(text) from None
 
 
 def read_each(
     raws: Iterable[Raw], decode: Callable[[Raw | bytes], T], name: str, record: Record, batch: Batch
 ) -> list[tuple[int, T]]:
-    """The elements of a document's list `name`, each with its index; one that does not fit fully is a fault."""
+    """The elements of a document's list `name`, each with its index; an element that does not fit fully is a fault."""
     found: list[tuple[int, T]] = []
     for place, raw in enumerate(raws):
         try:

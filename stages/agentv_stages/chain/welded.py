@@ -1,6 +1,6 @@
 """Several records on one line: extracts whole objects from a text that is not one JSON value.
 
-In: the text. Out: the objects, run together as `}{` or after noise or torn records, and what is left.
+In: the text. Out: the objects, run together as `}{` or after noise or torn records, and the remaining text.
 """
 
 import json
@@ -46,7 +46,7 @@ def at_end(text: str, error: json.JSONDecodeError) -> bool:
 
 
 def _next_start(text: str, start: int, error: json.JSONDecodeError) -> int:
-    """Where the next record can begin after the one at `start` broke at `error`; -1 where none can.
+    """The place where the next record can begin after the record at `start` broke at `error`; -1 where none can.
 
     When a record follows a torn one, the parser reports the error near the first characters of the new record.
     """

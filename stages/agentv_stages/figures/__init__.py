@@ -1,1 +1,1 @@
-"""What is counted: statistics, totals, the result of a session."""
+"""The figures: statistics, totals, the result of a session."""

@@ -37,7 +37,9 @@ class CallSums:
         self._changed: dict[str, None] | None = None  # streams since `begin`; None: any
 
     def take(self, usage: TokenUsage) -> tuple[TokenUsage | None, TokenUsage]:
-        """Takes what a record says of a call; returns what counted for this call before, and what does now."""
+        """Takes a record's figures for a call; returns the figures that counted for this call before, and those of
+        now.
+        """
         known = self._calls.get(usage.key)
         if known is not None:
             self._sum(known).add(known, -1)
@@ -98,7 +100,7 @@ class CallSums:
         return tokens
 
     def _kept(self, usage: TokenUsage) -> TokenUsage:
-        """What is remembered of a call: its figures and its stream, but not its place in the file."""
+        """The remembered part of a call: its figures and its stream, but not its place in the file."""
         stream = usage.source.stream
         place = self._places.get(stream)
         if place is None:

@@ -1,4 +1,4 @@
-"""What a session is and how it ended: facts gathered from its events."""
+"""Facts about a session and its end, gathered from its events."""
 
 from msgspec import Struct, convert
 
@@ -53,7 +53,7 @@ class Facts(Struct):
     first: Opening | None = None
     unfinished: bool = False  # another run began before the one before it ended
     ends: int = 0  # of the run that began then
-    interleaved: bool = False  # several runs wrote into the log at the same time: nobody knows whose the totals are
+    interleaved: bool = False  # several runs wrote into the log at the same time, so the totals belong to no single run
 
     @property
     def named(self) -> bool:
@@ -67,12 +67,12 @@ class Facts(Struct):
 
 
 def status_of(end: SessionEnd, has_end: bool, open_calls: int) -> Status:
-    """What the last end of a session says: where it is only a final answer, it is none if a call is open."""
+    """The status at the last end of a session; a final answer is no end while a call is open."""
     return "unknown" if end.status == "complete" and open_calls and not (has_end or end.certain) else end.status
 
 
 class FactsObserver:
-    """Gathers `facts` from batches. Events of sub-agents' files say nothing about the session itself."""
+    """Gathers `facts` from batches. Events of sub-agents' files do not change the facts of the session itself."""
 
     def __init__(self) -> None:
         self.facts = Facts()

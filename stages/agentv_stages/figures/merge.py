@@ -1,6 +1,6 @@
 """Summaries of many sessions that can be merged in any order and grouping, with the same outcome.
 
-In: what was observed of one session, and its source. Out: a `Summary`: figures by group, and the sessions' sequences of
+In: the observations of one session, and its source. Out: a `Summary`: figures by group, and the sessions' sequences of
 tools, sorted by (source, position). All sums are of integers (money in 1e-12 dollars), because the sum of floats
 depends on their order.
 """
@@ -193,7 +193,7 @@ class Summary(Struct):
 
 
 def _first(sequences: list[Sequence]) -> tuple[list[Sequence], bool]:
-    """The first entries of sorted sequences, and whether any were cut: those would be cut in any larger union, too."""
+    """The first entries of sorted sequences, and whether any were cut: those would also be cut in any larger union."""
     kept: list[Sequence] = []
     room = MOST_SEQUENCE
     for sequence in sequences:
@@ -224,9 +224,9 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
     if estimated_usd is not None:
         out.estimated_pico, out.estimated = pico(estimated_usd), 1
     if out.turns:
-        told = {name: getattr(tokens, name) for name in FIELDS}
-        told |= {"duration_ms": duration, "cost_usd": cost, ESTIMATE: estimated_usd}
-        out.silent = {name: 1 for name, value in told.items() if value is None}
+        figures = {name: getattr(tokens, name) for name in FIELDS}
+        figures |= {"duration_ms": duration, "cost_usd": cost, ESTIMATE: estimated_usd}
+        out.silent = {name: 1 for name, value in figures.items() if value is None}
     out.tools = statistics.tools()
     answered = 0
     for cell in statistics.cells:

@@ -19,7 +19,7 @@ from agentv_stages.model.tokens import tokens_json
 
 SCHEMA = "agentv_stream.result.v1"
 MOST_INDENTED = 256 * 1024
-DRIFT = 0.01  # the share of records of unknown types from which on a log has drifted from what is known
+DRIFT = 0.01  # the share of records of unknown types from which on a log has drifted from the known format
 MOST_NAMES = 1_000  # of unknown and of ignored records
 LONGEST_NAME = 500
 INTERLEAVED = "records of several sessions are interleaved"
@@ -28,7 +28,7 @@ Members: TypeAlias = Iterable[tuple[str, Any]]
 
 
 class SessionFacts(Struct, omit_defaults=False):
-    """Who the session is. Times are ISO 8601, UTC."""
+    """Facts that identify the session. Times are ISO 8601, UTC."""
 
     id: str | None
     provider: str
@@ -42,7 +42,7 @@ class SessionFacts(Struct, omit_defaults=False):
 
 
 class Evidence(Struct):
-    """What the end state is based on: the type of the last event and the offset of its record in bytes, the reason that
+    """The basis of the end state: the type of the last event and the offset of its record in bytes, the reason that
     the agent gave, the ids of calls without a result (at most 100), and how a process started by `run` ended."""
 
     last_event: str | None = None
@@ -54,7 +54,7 @@ class Evidence(Struct):
 
 
 class Outputs(Struct):
-    """Paths of what was written."""
+    """Paths of the written outputs."""
 
     transcript: str | None = None
     trajectory: str | UnsetType = UNSET
@@ -66,14 +66,16 @@ class Result(Struct):
     """One session's result, as docs/outputs.md and docs/metrics.md describe it.
 
     `tokens` (and its parts by model and by stream) has the keys of docs/metrics.md: `input`, `cached`, `cache_write`,
-    `cache_write_1h`, `output`, `reasoning`, and `output_at_least` where only a lower bound is known. `cost_usd` is what
-    the agent reported; so is `duration_ms`, else the time from the first event to the last. `records` and `events`
-    count what was read, `model_calls` the calls for which the log gives tokens. `faults` counts dead letters by reason,
-    `unknown` records by types that its decoder lacks, `ignored` records that carry nothing to keep. `losses` lists what
-    this format cannot say. `verdicts` is set if the run was checked against a spec, `traces` with `run
+    `cache_write_1h`, `output`, `reasoning`, and `output_at_least` where only a lower bound is known. `cost_usd` and
+    `duration_ms` are the agent's own figures; without one, `duration_ms` is the time from the first event to the last.
+    `records` and `events` count everything that was read, `model_calls` the calls for which the log gives tokens.
+    `faults` counts dead letters by reason, `unknown` records by types that its decoder lacks, `ignored` records that
+    carry nothing to keep. `losses` lists facts that this format cannot express. `verdicts` is set if the run was
+    checked against a spec, `traces` with `run
     --include-trace`; `source`, the name of the log, in a line of `import --jsonl`.
 
-    None means that the log does not say; a field that is UNSET does not appear in the JSON. Written by `to_json`, read
+    None means that the log does not have a fact; a field that is UNSET does not appear in the JSON. Written by
+    `to_json`, read
     by `msgspec.json.decode(data, type=Result)`.
     """
 
@@ -222,7 +224,7 @@ class Observer:
 
     @property
     def facts(self) -> Facts:
-        """What the log has said about the session so far."""
+        """The log's facts about the session so far."""
         return self.facts_observer.facts
 
     @property

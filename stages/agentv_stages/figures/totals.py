@@ -56,7 +56,7 @@ class TotalsState(Struct):
     restarted: Tokens = field(default_factory=Tokens)  # totals from which a later process did not continue
     covered_ms: int | None = None  # the latest known time when the last total of all streams came
     apart: list[str] = []  # the streams that no total of all streams covers
-    unknowable: bool = False  # several sessions are interleaved: their totals cannot be told apart
+    unknowable: bool = False  # several sessions are interleaved: their totals cannot be separated
     segment_models: dict[str, str] = {}  # the model of a stream's own total, if it has only one
 
 
@@ -140,7 +140,9 @@ class Totals:
         state.segments.setdefault(stream, Tokens()).add(tokens)
         if usage.model is not None and len(state.segment_models) < MOST_SUMS:
             state.segment_models[stream] = usage.model
-        state.apart += [one for one in usage.apart[: MOST_SUMS - len(state.apart)] if one not in state.apart]
+        state.apart += [
+            covered for covered in usage.apart[: MOST_SUMS - len(state.apart)] if covered not in state.apart
+        ]
         if usage.covers_streams:
             if state.covering is None:
                 state.covering = state.ended.copy() if state.ended is not None else Tokens()
@@ -157,7 +159,7 @@ class Totals:
         self._note(Process(now_ms, calls, total.less(before)))
 
     def _ended(self, total: Tokens) -> None:
-        """Notes the tokens of runs that were killed before the one that ends with this total: the calls before its
+        """Notes the tokens of runs that were killed before the run that ends with this total: the calls before its
         start, as far as all calls exceed the growth of the total. If runs of a process overlap, each total has both.
         """
         state, before, begun = self.state, self.state.saved, self.state.begun
@@ -220,9 +222,9 @@ class Totals:
             state.agent_num_turns = (state.agent_num_turns or 0) + end.agent_num_turns
 
     def _another(self) -> None:
-        """Another session begins in the same input: its totals will be added to what is known so far.
+        """Another session begins in the same input: its totals will be added to those known so far.
 
-        Streams of which nothing came since the last session began are as they were: there may be a thousand.
+        Streams without events since the last session began are as they were: there may be a thousand.
         """
         state, known = self.state, self._calls.changed()
         changed = {**self._calls.streams(), **state.segments, **state.sessions} if known is None else known
@@ -252,7 +254,8 @@ class Totals:
         self._calls.begin()
 
     def _sum_since(self, streams: dict[str, Tokens]) -> Tokens | None:
-        """The sum over all streams, from that of the earlier sessions; None where it must be added up anew: a figure
+        """The sum over all streams, starting with the sum of the earlier sessions; None where it must be added up anew:
+        a figure
         that is no longer known makes the sum unknown.
         """
         state = self.state
@@ -301,7 +304,7 @@ class Totals:
         return {stream: segments[stream] for stream in self.state.apart if stream in segments}
 
     def _by_stream(self, some: Iterable[str] | None = None) -> dict[str, Tokens]:
-        """Each stream's tokens: its own total where the agent gave one, else the sum of its calls. `some`: of these."""
+        """Each stream's tokens: its own total where the agent gave one, or the sum of its calls. `some`: of these."""
         state = self.state
         parts = self._calls.streams()
         streams: dict[str, Tokens] = {}
@@ -325,19 +328,19 @@ class Totals:
         grown.add(since)
         for name in FIELDS:
             if getattr(total, name) is None:
-                setattr(grown, name, None)  # a figure known for a part only says nothing about the whole
+                setattr(grown, name, None)  # a figure known only for a part is no figure for the whole
         return grown
 
     @property
     def cost_usd(self) -> float | None:
-        """What the agent reported: its own total, else the sum of its calls."""
+        """The cost that the agent reported: its own total, or the sum of its calls."""
         if self.state.unknowable:
             return None
         return self.state.cost_usd if self.state.cost_usd is not None else self.tokens().cost_usd
 
     @property
     def duration_ms(self) -> int | None:
-        """What the agent reported, else the time from the first event to the last."""
+        """The duration that the agent reported, or the time from the first event to the last."""
         state = self.state
         if state.unknowable:
             return None
@@ -353,7 +356,7 @@ class Totals:
         return self.state.ended is None and covered is not None and covered == calls
 
     def by_model(self) -> dict[str, dict[str, Any]]:
-        """Tokens per model: its share where the agent reported it, else the sum of its calls."""
+        """Tokens per model: its share where the agent reported it, or the sum of its calls."""
         models = self._shared_models()
         if not models and not self.state.unknowable:
             for row in self._calls.rows:

@@ -1,9 +1,9 @@
 """ATIF, the trajectory format of Harbor and others: completed messages to steps, steps to one document a session.
 
 In: messages in order of completion. `step` renders each as one line at once, which the caller stores; `document` gets
-the lines in the order of the messages, stream by stream, and adds what is known only at the end: numbers of steps,
-totals, and which call started which sub-agent. So no message is kept in memory, however long the session.
-What ATIF has no member for is in `extra`; what it cannot hold (images in the log) is counted there.
+the lines in the order of the messages, stream by stream, and adds the facts that are known only at the end: numbers of
+steps, totals, and which call started which sub-agent. So no message is kept in memory, however long the session.
+Facts without a member in ATIF are in `extra`; things that it cannot hold (images in the log) are counted there.
 """
 
 from collections import Counter
@@ -129,7 +129,9 @@ class Trajectory:
         for stream, name in names.items():
             own = stream.partition(":")[2]
             parents = self._parents.get(stream) or (own,)  # in Claude's stream, it is named after its call
-            for place, call_id in self._agents.get(own) or [(self._tasks.get(one, MAIN), one) for one in parents]:
+            for place, call_id in self._agents.get(own) or [
+                (self._tasks.get(parent, MAIN), parent) for parent in parents
+            ]:
                 if place != stream:
                     started.setdefault(place, {})[call_id] = AtifReference(name)
         return started
@@ -249,7 +251,7 @@ def _totals(about: Result, stream: str | None, steps: int) -> AtifTotals:
 
 
 def _about(about: Result) -> dict[str, Any]:
-    """What else is known about the session."""
+    """Further facts about the session."""
     session = about.session
     known = {
         "dialect": session.dialect,

@@ -42,9 +42,9 @@ class CaseLine:
         duration_ms: int | None,
     ) -> Iterator[bytes]:
         """The line, piece by piece. `elements`: what `element` returned, sorted by the index of the messages."""
-        given = self._input.text if self._input is not None else ""
+        prompt = self._input.text if self._input is not None else ""
         source = msgspec.json.decode(identity.source(), type=dict[str, Any])
-        members: dict[str, Any] = {"input": given, "cost_usd": cost_usd, "source": source}
+        members: dict[str, Any] = {"input": prompt, "cost_usd": cost_usd, "source": source}
         usage = {"input": tokens.input, "output": None if tokens.unsure else tokens.output, "cached": tokens.cached}
         known = {name: value for name, value in usage.items() if value is not None}
         if known:

@@ -1,7 +1,8 @@
 """Dead letters: faults as JSON lines, with reason, file, offset, length and the bytes.
 
-Bytes under 64 KiB are in the line, as `text` if they are UTF-8, else as `base64`; others go to a file of their own,
-named in `blob`. A fault with the place of a record but without its bytes has none of these, because `text` would be "".
+Bytes under 64 KiB are in the line: as `text` if they are UTF-8, otherwise as `base64`. Longer ones go to a file of
+their own, named in `blob`. A fault with the place of a record but without its bytes has none of these, because `text`
+would be "".
 """
 
 from base64 import b64encode

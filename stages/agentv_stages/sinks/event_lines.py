@@ -113,7 +113,7 @@ _LEFT_OUT = frozenset(("source", "part", "type", "call", "delta", "partial"))
 
 
 def content_of(event: AnyEvent) -> dict[str, Any]:
-    """What an event says, without where and when; payloads are `Raw`."""
+    """An event's content, without its place and time; payloads are `Raw`."""
     content: dict[str, Any] = {}
     for name in event.__struct_fields__:
         if name in _LEFT_OUT:

@@ -1,4 +1,4 @@
-"""What an output of a session is: batches go in, operations on files come out; the caller carries them out.
+"""An output of a session: batches go in, operations on files come out; the caller carries them out.
 
 An output renders; it does not know where its file is. All of a session's outputs have one beginning of their names, and
 each a suffix of its own; bytes that cannot stand in a line go into files of their own, the blobs.
@@ -47,9 +47,9 @@ def lines_of(operations: Iterable[Operation]) -> bytes:
 class Output(Protocol):
     """One output of one session.
 
-    `take` keeps what it needs of each batch; `operations` renders what was taken, once the output is `ready`: most are
-    when `begin` has said which session it is. `waiting`: something was taken that only waits for `begin`; `urgent`: it
-    is so much that the session had better be named now. If a `required` output fails, the run fails.
+    `take` keeps the parts of each batch that it needs; `operations` renders them, once the output is `ready`: most are
+    when `begin` has named the session. `waiting`: taken parts only wait for `begin`; `urgent`: there are so many that
+    the session had better be named now. If a `required` output fails, the run fails.
     """
 
     suffix: str
@@ -73,7 +73,7 @@ class Output(Protocol):
         ...
 
     def operations(self) -> list[Operation]:
-        """What has to be done for the batches taken since the last call."""
+        """The operations for the batches taken since the last call."""
         ...
 
     def close(self, observer: Observer) -> list[Operation]:

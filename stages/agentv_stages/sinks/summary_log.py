@@ -38,7 +38,7 @@ class SummaryState(Struct):
 
 
 class SummaryLog:
-    """Renders the events of batches after `Pair`. Elapsed time is that of the log if it has times, else of arrival."""
+    """Renders the events of batches after `Pair`. Elapsed time is that of the log, or of arrival if it has no times."""
 
     def __init__(self, width: int = WIDTH) -> None:
         self.width = width
@@ -58,12 +58,12 @@ class SummaryLog:
                 continue
             if stream in self._pieces:
                 source, text = self._pieces.pop(stream)
-                lines.append(self._line(source, batch.arrived_ms, _said("assistant", text)))
-            said = _event(event)
-            if isinstance(event, TokenUsage) and said:
-                said, self._totals = "" if said == self._totals else said, said
-            if said:
-                lines.append(self._line(event.source, batch.arrived_ms, said))
+                lines.append(self._line(source, batch.arrived_ms, _spoken("assistant", text)))
+            phrase = _event(event)
+            if isinstance(event, TokenUsage) and phrase:
+                phrase, self._totals = "" if phrase == self._totals else phrase, phrase
+            if phrase:
+                lines.append(self._line(event.source, batch.arrived_ms, phrase))
         return "".join(lines).encode("utf-8", "replace")
 
     def snapshot(self) -> SummaryState:
@@ -76,11 +76,11 @@ class SummaryLog:
 
     def flush(self) -> bytes:
         """The texts that were still incomplete, at the end of the input."""
-        lines = [self._line(source, None, _said("assistant", text)) for source, text in self._pieces.values()]
+        lines = [self._line(source, None, _spoken("assistant", text)) for source, text in self._pieces.values()]
         self._pieces.clear()
         return "".join(lines).encode("utf-8", "replace")
 
-    def _line(self, source: Source, arrived_ms: int | None, said: str) -> str:
+    def _line(self, source: Source, arrived_ms: int | None, text: str) -> str:
         when = source.time_ms if source.time_ms is not None else arrived_ms if self._last is None else self._last
         if source.time_ms is not None:
             self._last = source.time_ms
@@ -88,18 +88,18 @@ class SummaryLog:
             self.first_ms = when
         elapsed = "       " if when is None or self.first_ms is None else f"{max(0, when - self.first_ms) / 1000:7.1f}"
         where = "" if source.stream == MAIN else f"[{visible(source.stream, 32)}] "
-        return f"{elapsed} {visible(where + said, self.width)}\n"
+        return f"{elapsed} {visible(where + text, self.width)}\n"
 
 
-def _said(role: str, text: str) -> str:
+def _spoken(role: str, text: str) -> str:
     return f"{role}: {text.strip()}" if text.strip() else ""
 
 
 def _event(event: AnyEvent) -> str:
     if isinstance(event, AssistantText):
-        return _said("assistant", event.text)
+        return _spoken("assistant", event.text)
     if isinstance(event, UserText):
-        return _said("user (injected)" if event.injected else "user", event.text)
+        return _spoken("user (injected)" if event.injected else "user", event.text)
     if isinstance(event, ToolCall):
         return f"→ {event.tool or event.name} {target_of(event)}".rstrip()
     if isinstance(event, ToolResult):
@@ -122,8 +122,8 @@ def _event(event: AnyEvent) -> str:
     if isinstance(event, Retract):
         return f"taken back: {len(event.message_ids)} messages ({event.reason})"
     if isinstance(event, TokenUsage) and event.scope not in ("call", "share"):
-        given = "?" if event.input is None else f"{event.input:,}"
-        return f"tokens in {given} out {'?' if event.output is None else f'{event.output:,}'}"
+        prompt = "?" if event.input is None else f"{event.input:,}"
+        return f"tokens in {prompt} out {'?' if event.output is None else f'{event.output:,}'}"
     return ""
 
 

@@ -36,7 +36,7 @@ _MOST_NAMES = 512
 
 
 class Identity(Struct):
-    """What every row says about its session. `test_id` and `target` group the rows for AgentV."""
+    """The facts about its session in every row. `test_id` and `target` group the rows for AgentV."""
 
     test_id: str
     target: str
@@ -62,7 +62,7 @@ class Identity(Struct):
         path: str | None,
         started_ms: int | None,
     ) -> "Identity":
-        """Made from what a session's first records say about it."""
+        """An identity from the facts of a session's first records."""
         opening, dialect = observer.facts.opening, observer.dialect
         return cls(
             test_id=test_id,
@@ -97,7 +97,7 @@ class Identity(Struct):
 
 
 class TranscriptRows:
-    """Renders messages. One object per transcript; `rows` counts what was rendered."""
+    """Renders messages. One object per transcript; `rows` counts the rendered rows."""
 
     def __init__(self, identity: Identity, *, gap: bool = True) -> None:
         self.rows = 0
@@ -197,8 +197,8 @@ def _block(item: Raw) -> Raw:
     return Raw(b'{"type":"text","text":%b}' % bytes(text))
 
 
-def _usage(given: int | None, output: int | None, cached: int | None, reasoning: int | None) -> bytes:
-    known = [(b"input", given), (b"output", output), (b"cached", cached), (b"reasoning", reasoning)]
+def _usage(prompt: int | None, output: int | None, cached: int | None, reasoning: int | None) -> bytes:
+    known = [(b"input", prompt), (b"output", output), (b"cached", cached), (b"reasoning", reasoning)]
     return b',"token_usage":{%b}' % b",".join(b'"%b":%d' % (name, value) for name, value in known if value is not None)
 
 
@@ -236,7 +236,7 @@ def _call(paired: PairedCall, name: str, parts: list[Any]) -> bytes:
             parts += (b',"output":', result.output_json)
         parts += (b',"status":"', _STATUS[outcome], b'"')
         ended, took = result.source.time_ms, result.duration_ms
-        if took is not None:  # one that was cancelled by what came later has no end of its own
+        if took is not None:  # a call that a later record cancelled has no end of its own
             if ended is not None and begun is not None and ended >= begun:
                 parts += (b',"end_time":"', iso_bytes(ended), b'"')
             parts.append(b',"duration_ms":%d' % took)
@@ -254,7 +254,7 @@ def _call(paired: PairedCall, name: str, parts: list[Any]) -> bytes:
 
 
 def shows_command(call: ToolCall) -> bool:
-    """Whether whoever reads a shell call back finds its text in the input, by the canonical name."""
+    """Whether a reader of a shell call finds its text in the input, by the canonical name."""
     return call.tool == "Bash" and _COMMAND.match(call.input_json) is not None
 
 
@@ -298,7 +298,8 @@ def valid_utf8(row: bytes) -> bytes:
 
 
 def closing_members(observer: Observer) -> bytes:
-    """What the end of a session adds to a row: its totals (`"transcript_…":…`) and how it ended; with a trailing comma.
+    """The members that the end of a session adds to a row: its totals (`"transcript_…":…`) and how it ended, with a
+    trailing comma.
 
     Calls without a result are marked in their rows; to derive the status, readers count them as in docs/metrics.md,
     unless it is `certain`.
