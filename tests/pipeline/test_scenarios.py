@@ -43,6 +43,8 @@ NOT_WRITTEN = {
     "antigravity-stream": "compared with counts of real streams, in test_antigravity",
     "antigravity-transcript": "likewise",
     "crush-rows": "its sessions are written as databases, in test_crush",
+    "droid-session": "compared with counts of real logs, in test_droid",
+    "droid-stream": "likewise",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

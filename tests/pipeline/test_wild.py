@@ -16,8 +16,6 @@ from support.decoding import corpus
 
 FOREIGN = {
     "amp-thread": "an Amp thread",
-    "droid-session": "a Droid session",
-    "droid-stream": "a Droid stream",
     "cursor-composer-db-dump": "a dump of Cursor's composer",
     "copilot-cli/10.jsonl": "a Poolside session",
 }
@@ -39,6 +37,8 @@ DIALECTS = {
     "cursor-stream": {"cursor-stream"},
     "cursor-stream-noisy": {"cursor-stream"},
     "cursor-transcript": {"cursor-transcript"},
+    "droid-session": {"droid-session"},
+    "droid-stream": {"droid-stream"},
     "gemini-session": {"gemini-chat-json"},
     "gemini-session-jsonl": {"gemini-chat"},
     "gemini-stream": {"gemini-stream"},

@@ -77,6 +77,8 @@ WILD = {
     "cursor-stream": {"cursor-stream"},
     "cursor-stream-noisy": {"cursor-stream"},
     "cursor-transcript": {"cursor-transcript"},
+    "droid-session": {"droid-session"},
+    "droid-stream": {"droid-stream"},
     "gemini-session": {"gemini-chat-json"},
     "gemini-session-jsonl": {"gemini-chat"},
     "gemini-stream": {"gemini-stream"},
@@ -220,8 +222,7 @@ def test_a_claude_stream_with_few_fields_is_claudes(fields: dict[str, Any], rest
 
 @pytest.mark.parametrize("fields", FEW_FIELDS, ids=lambda fields: "-".join(fields) or "none")
 def test_a_droid_stream_is_known_by_what_follows_the_same_init(fields: dict[str, Any]) -> None:
-    with pytest.raises(UnknownFormat, match="a Droid stream; not supported"):
-        detected(written({"type": "system", "subtype": "init", **fields}, DROID))
+    assert one_by_one(written({"type": "system", "subtype": "init", **fields}, DROID)) == {"droid-stream"}
 
 
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -44,8 +44,6 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
     [
         (AMP, "an Amp thread"),
         (AMP_INIT, "an Amp stream"),
-        (DROID, "a Droid session"),
-        (DROID_CALL, "a Droid stream"),
         (DROID_RPC, "a Droid JSON-RPC stream"),
         (GOOSE, "a Goose stream"),
         (CLINE_CONTEXT, "a compacted context of Cline"),
@@ -79,16 +77,8 @@ def test_an_amp_stream_whose_messages_are_claudes_is_no_claude_stream() -> None:
 
 def test_the_error_says_whose_log_it_is() -> None:
     detector = Detector()
-    message = {
-        "type": "message",
-        "id": "m1",
-        "parentId": "u",
-        "timestamp": "2025-12-26T00:10:00.000Z",
-        "message": {"role": "user", "content": [{"type": "text", "text": "x"}]},
-    }
-    data = b"\n".join(json.dumps(line).encode() for line in (DROID, message))
-    detector.push(Batch("x", records=records(data)))
-    with pytest.raises(UnknownFormat, match="a Droid session; not supported"):
+    detector.push(Batch("x", records=lines(DROID_RPC)))
+    with pytest.raises(UnknownFormat, match="a Droid JSON-RPC stream; not supported"):
         detector.finish()
 
 

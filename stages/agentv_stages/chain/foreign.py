@@ -1,6 +1,6 @@
 """Recognises logs of unsupported agents, and another session in the middle of a log.
 
-`foreign_agent`: first records in, "a Droid session" out, for the error message.
+`foreign_agent`: first records in, "an Amp thread" out, for the error message.
 
 Source: the agents' documentation and logs in public repositories; each test is for something that no dialect here has.
 """
@@ -25,7 +25,7 @@ CLAUDE_ENVELOPE = b'"parentUuid":'
 
 
 def foreign_agent(head: Iterable[Line]) -> str | None:
-    """The kind of a foreign log, such as "a Droid session"; None if unknown. The first of `AGENTS` that fits a record
+    """The kind of a foreign log, such as "an Amp thread"; None if unknown. The first of `AGENTS` that fits a record
     wins.
     """
     lines = list(head)
@@ -62,20 +62,6 @@ def _amp_stream(line: Line) -> bool:
 
 def _droid_rpc(line: Line) -> bool:
     return "factoryApiVersion" in line or "factoryProtocolVersion" in line or _starts(line.get("method"), "droid.")
-
-
-def _droid_session(line: Line) -> bool:
-    return line.get("type") == "session_start" and "id" in line and "message" not in line
-
-
-def _droid_stream(line: Line) -> bool:
-    """By what follows its `init`, which is like the one of a Claude stream with few fields."""
-    kind = line.get("type")
-    if kind == "message":
-        return "role" in line and "text" in line
-    if kind == "tool_call":
-        return "toolId" in line or "toolName" in line
-    return kind == "completion" and "finalText" in line
 
 
 def _goose_stream(line: Line) -> bool:
@@ -148,8 +134,6 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("an Amp thread", _amp_thread),
     ("an Amp stream", _amp_stream),
     ("a Droid JSON-RPC stream", _droid_rpc),
-    ("a Droid session", _droid_session),
-    ("a Droid stream", _droid_stream),
     ("a Goose stream", _goose_stream),
     ("a Goose session", _goose_session),
     ("a Cline task", _cline_task),
