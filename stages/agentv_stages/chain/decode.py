@@ -74,16 +74,22 @@ class Decode:
     """A stage over batches: fills `events`, `ignored`, `unknown` from `records`.
 
     Several objects on one line each get a row of their own; the rows of later records shift accordingly. With
-    `sure_dialect`, records of another agent are looked for among those of unknown type.
+    `sure_dialect`, records of another agent are looked for among those of unknown type. `redact` is for what the
+    decoder reads besides the records, and for what it joins from several of them.
     """
 
     def __init__(
-        self, dialect: Dialect, context: DecodeContext | None = None, sure_dialect: SureDialect | None = None
+        self,
+        dialect: Dialect,
+        context: DecodeContext | None = None,
+        sure_dialect: SureDialect | None = None,
+        redact: Callable[[bytes], bytes] | None = None,
     ) -> None:
         self.dialect = dialect
         self.sure_dialect = sure_dialect
         self.context = context or DecodeContext()
-        self.decoder: RecordDecoder = dialect.decoder(self.context)
+        self.redact = redact
+        self.decoder: RecordDecoder = dialect.decoder(self.context.redacted(redact))
         self._strangers: list[Mapping[str, Any]] = []
         self._looked_at = 0
         self._ahead = 0  # rows by which later records shift: objects that were not the first on their line
@@ -102,6 +108,8 @@ class Decode:
                         break
         self._moved_on(batch, list(rest))
         _cap_depth(batch)
+        if self.redact is not None:
+            _redact_made(batch, self.redact)
         if batch.begun or self._sessions.ids:
             self._sessions.look(batch)
         if batch.strangers:
@@ -116,7 +124,7 @@ class Decode:
         """Decodes the remaining records of a batch with shifted rows, or a document."""
         decode, records = self.decoder.decode, batch.records
         for i, record in enumerate(rest, len(records) - len(rest)):
-            records[i] = _moved(record, self._ahead)
+            records[i] = record.moved(self._ahead)
             one, faults = _one_line(records[i]) if batch.document else records[i], len(batch.faults)
             try:
                 decode(one, batch)
@@ -132,6 +140,8 @@ class Decode:
         except REFUSED as error:  # what the decoder held cannot be decoded; each of its records could
             batch.faults.append(Fault("schema", batch.file, 0, 0, 0, f"held to the end: {error}", b""))
         _cap_depth(batch)
+        if self.redact is not None:
+            _redact_made(batch, self.redact)
         return (batch,) if batch.events or batch.faults or batch.ignored else ()
 
     def snapshot(self) -> DecodeState:
@@ -156,7 +166,7 @@ class Decode:
 
     def go_on_in(self, context: DecodeContext) -> "Decode":
         """A stage that continues with the state of this one, in another file."""
-        after = Decode(self.dialect, context, self.sure_dialect)
+        after = Decode(self.dialect, context, self.sure_dialect, self.redact)
         after.load(self.save())
         return after
 
@@ -200,7 +210,7 @@ class Decode:
         before = len(batch.events)  # a refused object must not cost the others on its line
         while True:
             try:
-                clean = Record(bytes(to_raw(value)), record.offset, record.row)
+                clean = record.replaced(bytes(to_raw(value)))
                 self.decoder.decode(clean, batch)
             except msgspec.ValidationError as error:
                 del batch.events[before:]
@@ -228,9 +238,11 @@ class Decode:
             elements = _array.decode(record.data)
         except REFUSED:
             return False
+        originals = _array.decode(record.raw) if record.raw else elements
         self._open_array(len(elements), batch)
-        for i, element in enumerate(elements):
-            one = Record(bytes(element), record.offset, record.row + i)
+        for i, (element, original) in enumerate(zip(elements, originals, strict=True)):
+            one = Record(bytes(original), record.offset, record.row + i)
+            one = one if element is original else one.replaced(bytes(element))
             if one.data.lstrip()[:1] == b"[":
                 batch.fault("not-object", one, "an array within the array of records")
                 continue
@@ -253,7 +265,7 @@ class Decode:
         torn = batch.unterminated and record is batch.records[-1]
         self._ahead += max(len(found) - 1, 0)
         for i, value in enumerate(found):
-            self._typed(value, _moved(record, i), batch)
+            self._typed(value, record.moved(i), batch)
         if not found:
             if _BEGUN.match(text):
                 batch.fault("torn" if torn else "torn-middle", record, str(error))
@@ -338,6 +350,20 @@ def _cap_depth(batch: Batch) -> None:
             batch.events[i] = replace(event, **{name: empty})
 
 
+def _redact_made(batch: Batch, redact: Callable[[bytes], bytes]) -> None:
+    """Redacts the payloads that a decoder has made, of pieces of several records or of JSON in a text: no record alone
+    showed the secrets in them. Those that are part of their record were redacted with it."""
+    records = {record.row: record.data for record in batch.records}
+    for i, event in enumerate(batch.events):
+        capped = _PAYLOADS.get(type(event))
+        payload = getattr(event, capped[0]) if capped is not None else None
+        if capped is None or payload is None:
+            continue
+        data = bytes(payload)
+        if data not in records.get(event.source.row, b"") and (redacted := redact(data)) is not data:
+            batch.events[i] = replace(event, **{capped[0]: Raw(redacted)})
+
+
 def _take_back(record: Record, batch: Batch) -> None:
     """Removes the events that a decoder made of a record before refusing it: the record will be decoded again."""
     events = batch.events
@@ -353,11 +379,7 @@ def _as_read(batch: Batch, since: int, made: Record, record: Record) -> None:
         batch.strangers[-1] = record
     for i in range(since, len(batch.faults)):
         if batch.faults[i].data is made.data:
-            batch.faults[i] = replace(batch.faults[i], length=len(record.data), data=record.data)
-
-
-def _moved(record: Record, rows: int) -> Record:
-    return Record(record.data, record.offset, record.row + rows) if rows else record
+            batch.faults[i] = replace(batch.faults[i], length=record.length, data=record.data)
 
 
 def _place(fault: Fault) -> int:
@@ -367,6 +389,6 @@ def _place(fault: Fault) -> int:
 def _one_line(record: Record) -> Record:
     """A pretty-printed document without its line breaks, because its payloads are spliced into lines."""
     try:
-        return Record(msgspec.json.format(record.data, indent=-1), record.offset, record.row)
+        return record.replaced(msgspec.json.format(record.data, indent=-1))
     except REFUSED:
         return record

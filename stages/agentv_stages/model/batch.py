@@ -27,12 +27,37 @@ class Record(Struct, frozen=True, gc=False):
     """One raw line (or one element of a whole-file log): `data` without its line end.
 
     `offset` is where it begins in the file, in bytes; `row` counts records from 0. Elements of one array share an
-    offset.
+    offset. Where `data` is not what the file holds, `size` is the length in the file, and `raw` the bytes of the file
+    if they are known: lengths, and ids that are hashes, are those of the file.
     """
 
     data: bytes
     offset: int
     row: int
+    raw: bytes = b""
+    size: int = 0
+
+    @property
+    def original(self) -> bytes:
+        """The bytes in the file."""
+        return self.raw or self.data
+
+    @property
+    def length(self) -> int:
+        """How many bytes there are in the file."""
+        return self.size or len(self.data)
+
+    def replaced(self, data: bytes) -> "Record":
+        """The same record with other bytes in place of those of the file."""
+        return Record(data, self.offset, self.row, self.original, self.length)
+
+    def without_raw(self) -> "Record":
+        """The same record, to be saved: without the bytes that a transformation took out."""
+        return Record(self.data, self.offset, self.row, b"", self.size) if self.raw else self
+
+    def moved(self, rows: int) -> "Record":
+        """The same record so many rows further on."""
+        return Record(self.data, self.offset, self.row + rows, self.raw, self.size) if rows else self
 
 
 class Begun(Struct, frozen=True, gc=False):
@@ -91,4 +116,4 @@ class Batch(Struct):
 
     def fault(self, reason: Reason, record: Record, detail: str) -> None:
         """Adds a fault about a whole record."""
-        self.faults.append(Fault(reason, self.file, record.row, record.offset, len(record.data), detail, record.data))
+        self.faults.append(Fault(reason, self.file, record.row, record.offset, record.length, detail, record.data))

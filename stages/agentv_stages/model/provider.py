@@ -5,7 +5,7 @@ docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entr
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -33,7 +33,8 @@ class DecodeContext:
     row numbering. In a fork, records older than `begun_ms` were copied from the parent's log; it is set where nothing
     in the log shows that before the copy ends. `history` reads a parent's log by its id, for decoders that compare
     records with it, and returns a fingerprint of each record; none of a log that cannot be read. `kept` reads an output
-    that the agent keeps in a file of its own, by the file's name; empty where it cannot be read.
+    that the agent keeps in a file of its own, by the file's name; empty where it cannot be read. `redact` is for what a
+    decoder joins from several records of a session that is redacted.
     """
 
     file: str = ""
@@ -45,10 +46,18 @@ class DecodeContext:
     begun_ms: int | None = None
     history: Callable[[str], Sequence[int]] | None = field(default=None, compare=False, repr=False)
     kept: Callable[[str], bytes] | None = field(default=None, compare=False, repr=False)
+    redact: Callable[[bytes], bytes] | None = field(default=None, compare=False, repr=False)
 
     def source(self, record: Record, time_ms: int | None = None, base_id: str = "") -> Source:
         """The source of a record, on the stream of the input. Speed-critical decoders build theirs inline."""
-        return Source(self.file, record.row, record.offset, len(record.data), time_ms, self.stream, base_id)
+        return Source(self.file, record.row, record.offset, record.length, time_ms, self.stream, base_id)
+
+    def redacted(self, redact: Callable[[bytes], bytes] | None) -> "DecodeContext":
+        """The same for a session that is redacted, with the outputs that the agent keeps redacted."""
+        if redact is None:
+            return self
+        kept = self.kept
+        return replace(self, kept=None if kept is None else lambda name: redact(kept(name)), redact=redact)
 
 
 class RecordDecoder(Protocol):

@@ -50,7 +50,7 @@ class AcpDecoder:
         try:
             if path != "`$":
                 line = wire.decode_line(data)
-            source = Source(self.file, record.row, record.offset, len(record.data), from_epoch(time), self.stream)
+            source = Source(self.file, record.row, record.offset, record.length, from_epoch(time), self.stream)
             if line.method is not None:
                 requests.called(self, line, data, record, source, batch)
                 if line.method == "session/update":
@@ -118,13 +118,13 @@ class AcpDecoder:
         metrics = spent(data) if spent is not None else None
         if metrics is not None and (metrics.input, metrics.output) != self.state.spent:
             self.state.spent = (metrics.input, metrics.output)
-            source = Source(self.file, record.row, record.offset, len(record.data), None, self.stream)
+            source = Source(self.file, record.row, record.offset, record.length, None, self.stream)
             batch.events.append(usage.of_session(self.state, metrics, source))
 
     def _source(self, line: wire.Line | wire.Message | wire.HotMessage, record: Record) -> Source:
         time = line.timestamp or line.time or line.ts
         time_ms = None if time is None else from_epoch(time)
-        return Source(self.file, record.row, record.offset, len(record.data), time_ms, self.stream)
+        return Source(self.file, record.row, record.offset, record.length, time_ms, self.stream)
 
     def flush(self, batch: Batch) -> None:
         """Text of unknown origin is the main agent's; calls whose arguments never came are emitted as they are."""

@@ -35,7 +35,7 @@ class CompactionDecoder:
             return
         time_ms = parse_iso(line.timestamp)
         source = Source(
-            context.file, record.row, record.offset, len(record.data), time_ms, context.stream, line.uuid or ""
+            context.file, record.row, record.offset, record.length, time_ms, context.stream, line.uuid or ""
         )
         key = message.id or line.uuid or f"m{record.row}"
         batch.events.append(answer_usage(line, message, key, source))

@@ -128,7 +128,7 @@ class SessionDecoder:
         """Whether a record is a copy, or held until that is known. The session's first own record ends the search."""
         found = "own" if self.context.stream != "main" else self._looked(copies, line, record)
         if found == "waits":
-            copies.waiting.append(record)
+            copies.waiting.append(record.without_raw())
         elif found == "copied":
             if not self.state.forked:
                 self._fork(copies, line, record, batch)
@@ -178,7 +178,7 @@ class SessionDecoder:
             self.context.file,
             record.row,
             record.offset,
-            len(record.data),
+            record.length,
             parse_iso(line.timestamp),
             self._stream or (sidechain(line.agentId or "unknown") if line.isSidechain else "main"),
             line.uuid or "",
@@ -304,13 +304,13 @@ class SessionDecoder:
         elif kind == "progress":
             event = progress(line, source, batch)
         elif kind == "queue-operation":
-            own = renamed(source, generated(record.data))
+            own = renamed(source, generated(record.original))
             text = text_of(line.content) if line.content else None
             event = QueueOperation(own, "", line.operation or "", text)
             self._late_id(line, source, batch)
             prompt = self.state.queue.delivered(line.operation or "", text, self.state.version)
             if prompt is not None:
-                typed = renamed(source, generated(record.data + prompt.encode("utf-8", "replace")))
+                typed = renamed(source, generated(record.original + prompt.encode("utf-8", "replace")))
                 batch.events.append(UserText(typed, "", to_raw(prompt), typed.base_id))
         elif kind == "summary":
             event = Summary(renamed(source, line.leafUuid or "summary"), "", line.summary or "", line.leafUuid)
@@ -319,9 +319,9 @@ class SessionDecoder:
             event = SessionInfo(source, "", title=title)
         elif kind == "pr-link":
             link = f"PR #{line.prNumber} linked: {line.prUrl}"
-            event = Notification(renamed(source, generated(record.data)), "", "pr-link", link)
+            event = Notification(renamed(source, generated(record.original)), "", "pr-link", link)
         elif kind == "ended-by-model":
-            event = Notification(renamed(source, generated(record.data)), "", kind, "the model ended the session")
+            event = Notification(renamed(source, generated(record.original)), "", kind, "the model ended the session")
         elif kind == "cost-state":
             if line.modelUsage and not self.state.forked:  # a fork's totals continue those of its parent
                 batch.events.extend(model_shares(source, line.modelUsage))

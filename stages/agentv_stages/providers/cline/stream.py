@@ -92,7 +92,7 @@ class StreamDecoder:
             )
 
     def _source(self, line: Line, record: Record, stream: str) -> Source:
-        return Source(self.file, record.row, record.offset, len(record.data), parse_iso(line.ts), stream)
+        return Source(self.file, record.row, record.offset, record.length, parse_iso(line.ts), stream)
 
     def _team_event(self, event: Event, line: Line, record: Record, batch: Batch) -> None:
         """Handles a teammate's event: its work, or that it came, left, or got a task."""

@@ -99,7 +99,7 @@ class Threads(ItemStream):
             self._switch(thread)
             if stream == MAIN:
                 stream = f"subagent:{state.paths.get(thread, thread)}"
-        return Source(context.file, record.row, record.offset, len(record.data), epoch_ms(time_ms), stream)
+        return Source(context.file, record.row, record.offset, record.length, epoch_ms(time_ms), stream)
 
     def _switch(self, thread: str) -> None:
         """Makes a thread the current one: threads alternate, and each continues its own answer."""

@@ -16,6 +16,7 @@ from zlib import crc32
 
 import msgspec
 
+from agentv_stages.model.batch import Record
 from agentv_stages.model.provider import Folder
 from agentv_stages.providers.codex import usage
 from agentv_stages.providers.codex.calls import Calls, State
@@ -69,6 +70,16 @@ def _place(decoder: Calls, kind: str, p: Payload) -> int | None:
         return decoder.history.index(_fingerprint(kind, p), state.copied)
     except ValueError:
         return None
+
+
+def original(record: Record, p: Payload) -> Payload:
+    """The payload as it stands in the file: the history is compared with that."""
+    if not record.raw:
+        return p
+    try:
+        return decode_rollout(record.raw).payload
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return p
 
 
 def history_of(path: str, folder: Folder, thread: str) -> Sequence[int]:

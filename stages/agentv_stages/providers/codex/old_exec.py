@@ -93,7 +93,7 @@ class OldExecDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_old_exec(record.data)
         context = self.context
-        source = Source(context.file, record.row, record.offset, len(record.data), None, context.stream)
+        source = Source(context.file, record.row, record.offset, record.length, None, context.stream)
         if line.msg is not None:
             self._message(line.msg, source, record, batch)
         elif line.type:

@@ -29,7 +29,7 @@ class OldRolloutDecoder(Conversation):
             return
         context = self.context
         time_ms = parse_iso(p.timestamp)
-        source = Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
+        source = Source(context.file, record.row, record.offset, record.length, time_ms, context.stream)
         if p.type:
             self.response_item(p, source, record, batch)
         elif p.id is not None and p.timestamp is not None:

@@ -99,8 +99,8 @@ class RolloutDecoder(Items):
             batch.ignore("turn_context")
             return
         time_ms = parse_iso(line.timestamp)
-        source = Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
-        if state.replay and copied_history.copied(self, kind, p, time_ms):
+        source = Source(context.file, record.row, record.offset, record.length, time_ms, context.stream)
+        if state.replay and copied_history.copied(self, kind, copied_history.original(record, p), time_ms):
             batch.ignore("replayed")
             return
         if kind == "response_item":

@@ -100,7 +100,7 @@ class EventsDecoder:
                 pending.text_id = data.messageId
                 pending.text.clear()  # text of a failed attempt, now retried
             pending.text.append(data.deltaContent)
-            pending.record = record
+            pending.record = record.without_raw()
             batch.ignore("assistant.message_delta")
         else:
             self._hot.get(of, self._other)(line, record, batch)
@@ -141,7 +141,7 @@ class EventsDecoder:
             self.file,
             record.row,
             record.offset,
-            len(record.data),
+            record.length,
             parse_iso(time) if time else None,
             stream,
             line.id or "",
@@ -236,7 +236,7 @@ class EventsDecoder:
             pending.thought_id = data.reasoningId
             pending.thought.clear()
         pending.thought.append(data.content or data.deltaContent)
-        pending.record = record
+        pending.record = record.without_raw()
         batch.ignore(line.kind)
 
     def _attempt(self, line: wire.Attempt, record: Record, batch: Batch) -> None:
@@ -288,7 +288,7 @@ class EventsDecoder:
                 self.file,
                 record.row,
                 record.offset,
-                len(record.data),
+                record.length,
                 parse_iso(line.timestamp),
                 f"subagent:{agent}" if agent else self.stream,
                 line.id or "",

@@ -81,7 +81,7 @@ class RowsDecoder:
         if stream == MAIN and main is not None and session and session != main:
             stream = f"subagent:{session}"
         time_ms = from_epoch(time if time is None or time > _MILLISECONDS else time * 1000)
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, stream, base_id)
+        return Source(context.file, record.row, record.offset, record.length, time_ms, stream, base_id)
 
     def _session(self, session: Session, record: Record, batch: Batch) -> None:
         state = self.state

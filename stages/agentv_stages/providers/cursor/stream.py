@@ -82,9 +82,7 @@ class StreamDecoder:
         except ValidationError:
             line = wire.decode_odd_line(record.data)
         kind = line.type
-        source = Source(
-            self.file, record.row, record.offset, len(record.data), from_epoch(line.timestamp_ms), self.stream
-        )
+        source = Source(self.file, record.row, record.offset, record.length, from_epoch(line.timestamp_ms), self.stream)
         if kind == "thinking":
             self._thinking(line, source, batch)
         elif kind == "tool_call":

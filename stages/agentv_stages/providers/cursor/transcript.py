@@ -55,9 +55,7 @@ class TranscriptDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         entry = wire.decode_entry(record.data)
         role, message = entry.role, entry.message or wire.Message()
-        source = Source(
-            self.file, record.row, record.offset, len(record.data), stream=self.stream, base_id=entry.id or ""
-        )
+        source = Source(self.file, record.row, record.offset, record.length, stream=self.stream, base_id=entry.id or "")
         if entry.type == TURN_ENDED and not role:
             self._turn_ended(entry, source, record, batch)
             return

@@ -137,7 +137,7 @@ class ChatDecoder:
 
     def _source(self, record: Record, time: Time, base_id: str) -> Source:
         time_ms = parse_iso(time)
-        at = self.file, record.row, record.offset, len(record.data)
+        at = self.file, record.row, record.offset, record.length
         return Source(*at, time_ms, self.stream, base_id, time_ms or None)
 
     def _header(self, line: ChatLine, record: Record, batch: Batch) -> None:

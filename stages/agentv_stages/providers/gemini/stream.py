@@ -76,7 +76,7 @@ class StreamDecoder:
             self.file,
             record.row,
             record.offset,
-            len(record.data),
+            record.length,
             parse_iso(line.timestamp),
             self.stream,
         )

@@ -75,7 +75,7 @@ class AtifDecoder:
         pass
 
     def _source(self, record: Record, stream: str, timestamp: Time) -> Source:
-        return Source(self.context.file, record.row, record.offset, len(record.data), parse_iso(timestamp), stream)
+        return Source(self.context.file, record.row, record.offset, record.length, parse_iso(timestamp), stream)
 
     def _trajectory(
         self, document: AtifDocument, stream: str, parent: str | None, at: str, record: Record, batch: Batch

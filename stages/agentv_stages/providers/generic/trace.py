@@ -100,7 +100,7 @@ class TraceDecoder:
         facts = _facts(event)
         own, time_ms = facts.stream or "", None if facts.timestamp_source == ARRIVAL else time_ms
         stream = own if own.startswith(("sidechain:", "subagent:")) else context.stream
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, stream, base_id)
+        return Source(context.file, record.row, record.offset, record.length, time_ms, stream, base_id)
 
     def _event(self, event: TraceEvent, at: str, record: Record, batch: Batch) -> None:
         kind = event.type

@@ -46,6 +46,7 @@ class Held(Struct, gc=False):
     data: bytes
     row: int
     offset: int
+    length: int = 0
 
 
 class State(Struct):
@@ -95,7 +96,7 @@ class TranscriptDecoder:
                 self._group(row, record, batch)
                 self._row(row, record, batch)
             else:
-                self._indexed(row, row.message_index, Record(data, record.offset, record.row), batch)
+                self._indexed(row, row.message_index, record.replaced(data), batch)
         else:
             batch.unknown_type(row.schema_version or "row without a role", record)
 
@@ -113,7 +114,7 @@ class TranscriptDecoder:
     def _source(self, record: Record, stream: str | None = None, time: Time = None) -> Source:
         context = self.context
         own = stream if stream and stream != MAIN else context.stream
-        return Source(context.file, record.row, record.offset, len(record.data), parse_iso(time), own)
+        return Source(context.file, record.row, record.offset, record.length, parse_iso(time), own)
 
     def _indexed(self, row: Row, index: int, record: Record, batch: Batch) -> None:
         state = self.state
@@ -123,7 +124,7 @@ class TranscriptDecoder:
         else:
             self._totals(row, record, batch)
         if index > state.next_index:
-            state.held[index] = Held(record.data, record.row, record.offset)
+            state.held[index] = Held(record.data, record.row, record.offset, record.length)
             if len(state.held) > MOST_HELD:
                 self._release(batch)
             return
@@ -141,7 +142,7 @@ class TranscriptDecoder:
         state.held.clear()
 
     def _held(self, held: Held, batch: Batch) -> None:
-        self._row(decode_row(held.data), Record(held.data, held.offset, held.row), batch)
+        self._row(decode_row(held.data), Record(held.data, held.offset, held.row, size=held.length), batch)
 
     def _group(self, row: Row, record: Record, batch: Batch) -> None:
         """Begins a session."""

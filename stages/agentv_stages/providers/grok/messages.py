@@ -110,7 +110,7 @@ class MessagesDecoder:
         state.partial = Partial()
 
     def _source(self, line: MessagesLine, record: Record, stream: str) -> Source:
-        return Source(self.file, record.row, record.offset, len(record.data), None, stream, line.uuid or "")
+        return Source(self.file, record.row, record.offset, record.length, None, stream, line.uuid or "")
 
     def _id(self, message_id: str | None, row: int) -> str:
         known = message_id or f"m{row}"

@@ -174,7 +174,7 @@ class SessionDecoder:
         context = self.context
         seconds = None if line.timestamp is None else line.timestamp * 1000
         time_ms = epoch_ms(meta.agentTimestampMs if meta.agentTimestampMs is not None else seconds)
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
+        return Source(context.file, record.row, record.offset, record.length, time_ms, context.stream)
 
     def _info(self, params: Params, update: Update, source: Source, batch: Batch) -> None:
         """Emits the session's id, folder and model when they become known or change."""

@@ -109,11 +109,11 @@ class StreamDecoder:
             self._release(self.state.agents.answers(), batch)
 
     def _source(self, record: Record, stream: str = MAIN) -> Source:
-        return Source(self.file, record.row, record.offset, len(record.data), None, stream)
+        return Source(self.file, record.row, record.offset, record.length, None, stream)
 
     def _piece(self, thought: bool, text: Raw, record: Record, batch: Batch) -> None:
         state = self.state
-        piece = Held(thought, text, record.row, record.offset, len(record.data))
+        piece = Held(thought, text, record.row, record.offset, record.length)
         if state.agents.spawned:
             state.held.append(piece)
             batch.ignore("text/held")

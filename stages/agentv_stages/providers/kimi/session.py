@@ -162,7 +162,7 @@ class SessionDecoder:
     def _source(self, line: Line, record: Record, base_id: str) -> Source:
         context = self.context
         time_ms = epoch_ms(line.time if line.time is not None else line.created_at)
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
+        return Source(context.file, record.row, record.offset, record.length, time_ms, context.stream, base_id)
 
     def _copied(self, line: Line, begun_ms: int, record: Record, batch: Batch) -> bool:
         """Whether a fork's record was copied from its parent's log, or is the mark after the copies."""

@@ -61,7 +61,7 @@ class StreamDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_stream(record.data)
         context = self.context
-        source = Source(context.file, record.row, record.offset, len(record.data), None, context.stream)
+        source = Source(context.file, record.row, record.offset, record.length, None, context.stream)
         role = line.role
         if role == "assistant":
             self._answer(line, source, batch)

@@ -128,7 +128,7 @@ class Run:
 
     def _source(self, time_ms: int | None) -> Source:
         record, context = self.record, self.context
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
+        return Source(context.file, record.row, record.offset, record.length, time_ms, context.stream)
 
     def _message_id(self, place: int) -> str:
         return f"m{self.record.row}-{place}"

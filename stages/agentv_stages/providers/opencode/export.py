@@ -105,7 +105,7 @@ class ExportDecoder:
         if stream == MAIN and main is not None and session and session != main:
             stream = f"subagent:{session}"
         created = from_epoch(time_ms)
-        at = context.file, record.row, record.offset, len(record.data)
+        at = context.file, record.row, record.offset, record.length
         return Source(*at, created, stream, base_id, created or None)
 
     def _session(self, session: SessionDoc, record: Record, batch: Batch) -> None:

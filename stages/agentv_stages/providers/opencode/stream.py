@@ -38,6 +38,7 @@ class Held(Struct, gc=False):
     data: bytes
     row: int
     offset: int
+    length: int = 0
 
 
 class State(Struct):
@@ -90,7 +91,7 @@ class StreamDecoder:
                 return
             state.finished = None
             self._lines[len(state.held)] = line  # by position: welded records share their row
-            state.held.append(Held(record.data, record.row, record.offset))
+            state.held.append(Held(record.data, record.row, record.offset, record.length))
             if len(state.held) >= _MOST_HELD:
                 self._release(batch)
         elif kind == "step-finish":
@@ -108,7 +109,7 @@ class StreamDecoder:
         context = self.context
         base_id = (line.part.partID or line.part.id or "") if line.part else ""
         time_ms = from_epoch(line.timestamp)
-        at = context.file, record.row, record.offset, len(record.data)
+        at = context.file, record.row, record.offset, record.length
         return Source(*at, time_ms, context.stream, base_id, self.state.finishes + 1)
 
     def _session(self, line: Line, record: Record, batch: Batch) -> None:
@@ -137,7 +138,7 @@ class StreamDecoder:
         for line, h in lines:
             part = line.part
             if part is not None:
-                record = Record(h.data, h.offset, h.row)
+                record = Record(h.data, h.offset, h.row, size=h.length)
                 message_id = part.messageID or f"m{held[0].row}"
                 parent = self.context.parent_call
                 content(part, message_id, self._source(line, record), "", batch, None, parent)

@@ -45,7 +45,7 @@ _STOPS = frozenset(("PauseEvent", "InterruptEvent"))
 
 def source_of(event: Event, record: Record, file: str, stream: str) -> Source:
     """The source of an event; its own id is the base of our ids, so that stream and disk give the same ones."""
-    return Source(file, record.row, record.offset, len(record.data), parse_iso(event.timestamp), stream, event.id or "")
+    return Source(file, record.row, record.offset, record.length, parse_iso(event.timestamp), stream, event.id or "")
 
 
 def emit(event: Event, source: Source, record: Record, batch: Batch) -> None:

@@ -38,10 +38,15 @@ _MOST_HELD = 64 * 1024 * 1024
 
 
 class Held(Printed, kw_only=True):
-    """An event printed over many lines; `offset` and `row` are those of the first."""
+    """An event printed over many lines; `offset` and `row` are those of the first, `length` is that of all."""
 
     offset: int
     row: int
+    length: int = 1
+
+    def record(self, row: int) -> Record:
+        """All lines as one record."""
+        return Record(b"\n".join(self.lines), self.offset, row, size=self.length)
 
 
 class State(Struct):
@@ -53,6 +58,7 @@ class StreamDecoder:
 
     def __init__(self, context: DecodeContext) -> None:
         self.file = context.file
+        self._redact = context.redact
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
@@ -78,9 +84,10 @@ class StreamDecoder:
         """`data` is the record as one line, which outputs can hold."""
         event = decode_event(data)
         source = source_of(event, record, self.file, MAIN)
-        emit(event, source, Record(data, record.offset, record.row), batch)
+        emit(event, source, record.replaced(data), batch)
 
     def _hold(self, held: Held, record: Record, batch: Batch) -> None:
+        held.length += record.length + 1
         if not held.add(record.data):
             if held.size > _MOST_HELD:
                 self._torn(held, record.row, "torn-middle", batch)
@@ -89,14 +96,14 @@ class StreamDecoder:
             return
         self.state.held = None
         try:
-            self._event(Record(b"\n".join(held.lines), held.offset, record.row), b"".join(held.lines), batch)
+            data = b"".join(held.lines)
+            self._event(held.record(record.row), data if self._redact is None else self._redact(data), batch)
         except REFUSED as error:
-            batch.fault("schema", Record(b"\n".join(held.lines), held.offset, record.row), str(error))
+            batch.fault("schema", held.record(record.row), str(error))
 
     def _torn(self, held: Held, row: int, reason: Reason, batch: Batch) -> None:
         self.state.held = None
-        broken = Record(b"\n".join(held.lines), held.offset, row)
-        batch.fault(reason, broken, "an event over many lines, without its end")
+        batch.fault(reason, held.record(row), "an event over many lines, without its end")
 
     def _text(self, record: Record, batch: Batch) -> None:
         """Raises: DecodeError for a text that is none of the CLI's own."""
@@ -112,4 +119,4 @@ class StreamDecoder:
             raise DecodeError("no JSON")
 
     def _source(self, record: Record) -> Source:
-        return Source(self.file, record.row, record.offset, len(record.data))
+        return Source(self.file, record.row, record.offset, record.length)

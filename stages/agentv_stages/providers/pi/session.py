@@ -205,7 +205,7 @@ class TranscriptDecoder:
 
 def _source(context: DecodeContext, record: Record, timestamp: str | float | None, entry_id: str | None) -> Source:
     time_ms = parse_iso(timestamp) if isinstance(timestamp, str) else from_epoch(timestamp)
-    return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, entry_id or "")
+    return Source(context.file, record.row, record.offset, record.length, time_ms, context.stream, entry_id or "")
 
 
 def _blocks(message: PiMessage | None) -> list[Block]:

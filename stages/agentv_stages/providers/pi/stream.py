@@ -84,7 +84,7 @@ class StreamDecoder:
         data = record.data
         if len(data) > SHORT and is_whole_update(data):
             # the bulk of the output, not even scanned for its structure
-            self.state.partial = record
+            self.state.partial = record.without_raw()
             ignored = batch.ignored
             ignored["message_update"] = ignored.get("message_update", 0) + 1
             return
@@ -99,7 +99,7 @@ class StreamDecoder:
         if state.held_end and NAMES.get(line.__class__) != "auto_retry_start":
             self._end(record, batch)
         if type(line) is Growth:
-            state.partial = record
+            state.partial = record.without_raw()
             event = line.assistant_message_event
             if event is not None and not event.partial and not line.message:
                 grow(state.growing, event)
@@ -195,7 +195,7 @@ class StreamDecoder:
             time_ms = round(timestamp)
         else:
             time_ms = from_epoch(timestamp)
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
+        return Source(context.file, record.row, record.offset, record.length, time_ms, context.stream)
 
     def _header(self, record: Record, batch: Batch, line: Line) -> None:
         other_session(record, line.id, self.state.session_id, batch)
@@ -312,7 +312,7 @@ class StreamDecoder:
         let_all_go(state.scripts, batch)
         # It contains the run's messages with their times, but an error's text comes after its time.
         again = b'"timestamp":' in record.data and state.repeats.again(
-            f"agent_end {crc32(record.data)}", len(record.data)
+            f"agent_end {crc32(record.data)}", record.length
         )
         if again or line.will_retry or line.is_terminal is False:
             batch.ignore("agent_end")

@@ -104,7 +104,7 @@ class SessionDecoder:
             self.file,
             record.row,
             record.offset,
-            len(record.data),
+            record.length,
             parse_iso(line.timestamp),
             self.stream,
             line.uuid or "",
@@ -153,7 +153,7 @@ class SessionDecoder:
         if self.state.info[0] is None and self.stream == MAIN:
             self.state.info = info
             session_id, version, cwd, branch = info
-            source = Source(self.file, record.row, record.offset, len(record.data))
+            source = Source(self.file, record.row, record.offset, record.length)
             batch.events.append(SessionInfo(source, "", session_id, None, version, cwd, branch, parent))
 
     def _begin(self, line: SessionLine, source: Source) -> tuple[str, int]:

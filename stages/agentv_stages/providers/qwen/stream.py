@@ -142,7 +142,7 @@ class StreamDecoder:
     def _source(self, line: StreamLine, record: Record) -> Source:
         parent = line.parent_tool_use_id
         stream = sidechain(parent) if parent else "main"
-        return Source(self.file, record.row, record.offset, len(record.data), None, stream, line.uuid or "")
+        return Source(self.file, record.row, record.offset, record.length, None, stream, line.uuid or "")
 
     def _answer(self, line: StreamLine, source: Source) -> str:
         state, answers = self.state, self.state.answers

@@ -122,7 +122,7 @@ class SessionDecoder:
             batch.events.append(Retract(source, f"-{source.row}", tuple(ids), "removed"))
 
     def _source(self, record: Record, time: float | None, base_id: str) -> Source:
-        return Source(self.file, record.row, record.offset, len(record.data), from_epoch(time), self.stream, base_id)
+        return Source(self.file, record.row, record.offset, record.length, from_epoch(time), self.stream, base_id)
 
     def _facts(
         self,
