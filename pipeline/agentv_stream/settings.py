@@ -35,6 +35,10 @@ class Settings:
     `quiet`, `live` and `roots` are for commands: `open_stream` ignores them. `roots` says where sessions are looked up,
     as `PROVIDER=PATH` or `PATH`; a session given by its path does not need it.
 
+    `redact` replaces secrets by markers before anything is written or shown. `redact_rules` are further kinds of
+    secrets, each `KIND=PATTERN` (a regular expression of Python, whose first group is the secret if it has one);
+    `redact_allow` are patterns of texts that stay.
+
     Raises: UsageError for a number or a word that is not allowed.
     """
 
@@ -57,6 +61,9 @@ class Settings:
     live: bool | None = None
     sync: bool = True
     roots: tuple[str, ...] = ()
+    redact: bool = False
+    redact_rules: tuple[str, ...] = ()
+    redact_allow: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks values and makes texts valid UTF-8, as outputs need them; command-line arguments may not be.
@@ -65,7 +72,7 @@ class Settings:
         """
         if isinstance(self.transcript, os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
             object.__setattr__(self, "transcript", os.fspath(self.transcript))
-        for name in (*_LEAST, *_WORDS, *_TEXTS, *_SWITCHES):
+        for name in (*_LEAST, *_WORDS, *_TEXTS, *_SWITCHES, *_PATTERNS):
             value = getattr(self, name)
             try:
                 _check(name, value)
@@ -87,7 +94,7 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
     settings = Settings()
     project, table = _project(folder)
     for name, value in table.items():
-        settings = _with(settings, name, value, f"{project}: {name.replace('_', '-')}")
+        settings = _with(settings, name, value, f"{project}{_line(project, name, value)}: {name.replace('_', '-')}")
     for name, value in _environment(environment).items():
         settings = _with(settings, name, value, _variable(name))
     given = {name: value for name, value in options.items() if value is not None}
@@ -102,7 +109,9 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
 _LEAST = {"max_record": 1, "bound": 0, "attempt": 0}
 _WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)}
 _TEXTS = ("provider", "transcript", "target", "test_id", "prompt", "stats")
-_SWITCHES = ("tee", "subagents", "quiet", "live", "sync")
+_SWITCHES = ("tee", "subagents", "quiet", "live", "sync", "redact")
+_PATTERNS = ("redact_rules", "redact_allow")
+_KIND = re.compile(r"[a-z0-9-]{1,40}\Z")
 
 
 def _check(name: str, value: Any) -> None:
@@ -113,8 +122,22 @@ def _check(name: str, value: Any) -> None:
         raise ValueError("expected a text")
     if name in _SWITCHES and not isinstance(value, bool) and not (name == "live" and value is None):
         raise ValueError("expected True or False")
+    for text in value if name in _PATTERNS else ():
+        kind, equals, pattern = text.partition("=") if name == "redact_rules" else ("own", "=", text)
+        if not equals or _KIND.match(kind) is None:
+            raise ValueError(f"{text!r}: expected KIND=PATTERN, the kind of lower-case letters, digits and hyphens")
+        if compiled(pattern, text).match(b"") is not None:
+            raise ValueError(f"{text!r}: the pattern also matches an empty text")
     if name in _WORDS and value not in _WORDS[name]:
         raise ValueError(f"expected one of {', '.join(_WORDS[name])}")
+
+
+def compiled(pattern: str, text: str) -> "re.Pattern[bytes]":
+    """A user's pattern, for bytes; `text` is the setting that contains it. Raises: ValueError."""
+    try:
+        return re.compile(pattern.encode())
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"{text!r}: {error}") from error
 
 
 def _variable(name: str) -> str:
@@ -154,6 +177,19 @@ def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
     return folder, {}
 
 
+def _line(project: Path, name: str, value: Any) -> str:
+    """`:LINE` of the first pattern that does not compile; else empty."""
+    for text in value if name in _PATTERNS and isinstance(value, list) else ():  # pyright: ignore[reportUnknownVariableType] - TOML
+        try:
+            _check(name, (text,))
+        except (ValueError, AttributeError):
+            lines = project.read_text(encoding="utf-8").splitlines()
+            written = (str(text), str(text).replace("\\", "\\\\"))  # as a literal or as a basic string  # pyright: ignore[reportUnknownArgumentType] - TOML
+            found = (n for n, line in enumerate(lines, 1) if any(form in line for form in written))
+            return f":{next(found, 1)}"
+    return ""
+
+
 def _with(settings: Settings, name: str, value: Any, where: str) -> Settings:
     try:
         converted = _convert(name, value)
@@ -184,6 +220,8 @@ def _convert(name: str, value: Any) -> Any:
         return _whole_number(value)
     if name in ("watch", "roots"):
         return _texts(value)
+    if name in _PATTERNS:  # a pattern may contain a comma
+        return tuple(value.splitlines()) if isinstance(value, str) else _texts(value)
     if name == "stream_log":
         return stream_log(value)
     if not isinstance(value, str):

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.redaction.redactor import MARKER, Redactor
+from agentv_stages.redaction.redactor import Redactor
+from agentv_stages.redaction.vault import MARKER
 from agentv_stream.errors import UsageError
 from agentv_stream.outputs.step_spool import StepSpool
 from agentv_stream.pages.style import POLICY, SCRIPT, STYLE

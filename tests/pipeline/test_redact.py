@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.redaction.redactor import MARKER, Redactor, expressions
+from agentv_stages.redaction.redactor import Redactor, expressions
+from agentv_stages.redaction.vault import MARKER
 from agentv_stream.errors import SourceError
 from agentv_stream.redaction.fast_search import fast_search
 from agentv_stream.redaction.key import FILE, installation_key

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentv_stages.redaction.redact_stream import LONGEST_HELD, RedactStream
-from agentv_stages.redaction.redactor import MARKER, Redactor
+from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.redaction.rules import RULES, TOKENS
+from agentv_stages.redaction.vault import MARKER
 
 KEY = b"a key of this installation"
 LETTERS = string.ascii_letters + string.digits

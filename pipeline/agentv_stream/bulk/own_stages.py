@@ -7,6 +7,7 @@ from typing import Any
 
 from agentv_stages.session.parts import MakeStage, Parts
 from agentv_stream.errors import UsageError
+from agentv_stream.redaction.redaction import Redaction, redactor_of
 
 
 def names_of(what: str, parts: Iterable[MakeStage]) -> tuple[str, ...]:
@@ -28,9 +29,10 @@ def names_of(what: str, parts: Iterable[MakeStage]) -> tuple[str, ...]:
 
 
 @lru_cache(8)
-def stages_of(records: tuple[str, ...], stages: tuple[str, ...]) -> Parts:
-    """The stages with these names."""
-    return Parts(tuple(map(_imported, records)), tuple(map(_imported, stages)))
+def stages_of(records: tuple[str, ...], stages: tuple[str, ...], redaction: Redaction | None) -> Parts:
+    """The stages with these names, and what redacts the records."""
+    redactor = None if redaction is None else redactor_of(redaction)
+    return Parts(tuple(map(_imported, records)), tuple(map(_imported, stages)), redactor)
 
 
 def _imported(name: str) -> Any:

@@ -39,7 +39,7 @@ def fits(work: Work, unit: Unit) -> bool:
         return False
     if work.dataset is not None or work.trajectories is not None:
         return False  # rows and steps are held in files that processes do not share
-    if work.records or RECORDS:
+    if work.records or work.redaction is not None or RECORDS:
         return False  # they may remember what came before
     return unit.size >= LEAST_BYTES
 

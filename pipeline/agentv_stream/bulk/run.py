@@ -29,6 +29,7 @@ from agentv_stream.discovery.period import ALWAYS, Period
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.durable import SYNC
+from agentv_stream.redaction.redaction import Redaction, redaction_by
 
 
 def import_sessions(
@@ -49,6 +50,7 @@ def import_sessions(
     text_chars: int = 2000,
     records: Iterable[MakeStage] = (),
     stages: Iterable[MakeStage] = (),
+    redact: bool | Redaction = False,
     roots: Sequence[str] = (),
     period: Period = ALWAYS,
     dry_run: bool = False,
@@ -72,7 +74,7 @@ def import_sessions(
     nothing is read or written; `waiting` of the outcome is what would be read. `sync` waits until the outputs are on
     the disk. `records` and `stages` are your own: classes or functions of a
     module, called for each session, that make a stage over the records of a log, or over its events and messages
-    (docs/api.md).
+    (docs/api.md). `redact` replaces secrets by markers in all outputs.
 
     Raises: UsageError, SourceError (none of the sources exists), SinkError.
     """
@@ -110,6 +112,7 @@ def import_sessions(
             records=own_records,
             stages=own_stages,
             sync=sync,
+            redaction=redaction_by(redact),
         )
         SYNC.set(sync)
         assert work.state is not None

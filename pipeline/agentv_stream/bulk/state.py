@@ -75,6 +75,7 @@ def recipe(work: Work) -> str:
         work.prices,
         work.text_chars,
         *((work.records, work.stages) if work.records or work.stages else ()),
+        *(("redacted", work.redaction.rules, work.redaction.allow) if work.redaction is not None else ()),
     )
     return hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
 

@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.figures.merge import By, Summary
 from agentv_stages.model.payload import NULL
+from agentv_stream.redaction.redaction import Redaction
 
 
 def told(place: str) -> tuple[str, bytes | None]:
@@ -57,7 +58,7 @@ class Work(Struct, frozen=True):
     `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a summary by
     that group: one of all sessions, or with `apart` one of each. `text_chars` is how much of a text the data set keeps.
     `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
-    `sync`: as in `outputs/durable.py`.
+    `sync`: as in `outputs/durable.py`. `redaction` has the key of the markers: a work stays in memory.
     """
 
     run: str = ""
@@ -78,6 +79,7 @@ class Work(Struct, frozen=True):
     records: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
     sync: bool = True
+    redaction: Redaction | None = None
 
 
 class Task(Struct, frozen=True):

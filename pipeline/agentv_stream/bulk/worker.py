@@ -160,7 +160,7 @@ class Session:
             reader = SessionReader(
                 pieces, unit.place, work.provider, work.watch,
                 folder=worker.folder, read=self._readable, messages=self.takes_messages,
-                parts=stages_of(work.records, work.stages),
+                parts=stages_of(work.records, work.stages, work.redaction),
             )  # fmt: skip
         except (NotALog, EmptyInput):
             if self._damage:  # too little precedes the damage to detect what it is

@@ -13,6 +13,7 @@ from agentv_stages.model.event import Status
 from agentv_stages.model.payload import indented_json, told_json
 from agentv_stages.model.provider import Folder, Provider
 from agentv_stages.providers import get_provider
+from agentv_stages.session.parts import NONE, Parts
 from agentv_stages.trajectory import Case, CaseResult, Decision
 from agentv_stream.checks.run_end import RunEnd, run_end, silent_end, told_case
 from agentv_stream.checks.spec import Spec, SpecCase
@@ -46,17 +47,20 @@ OnDecision = Callable[[Case, Decision], None]
 class Checker:
     """Feeds cases with a stream's batches, including those at the session's end. A `Watcher` of a session.
 
-    `on_decision` is called when the verdict of a case becomes final while the stream still runs.
+    `on_decision` is called when the verdict of a case becomes final while the stream still runs. `parts` are those of
+    the session: if they redact it, cases see the original texts, and outcomes do not quote secrets.
     """
 
     def __init__(self, cases: Sequence[SpecCase], on_decision: OnDecision | None = None) -> None:
         self.cases = [case.build() for case in cases]
         self.turns = TurnIndex()
         self.results: list[CaseResult] | None = None
+        self.parts = NONE
         self._on_decision = on_decision
 
     def observe(self, batch: Batch) -> None:
         self.turns.observe(batch)
+        batch = self.parts.original(batch)
         for case in self.cases:
             for decision in case.on_batch(batch):
                 if self._on_decision is not None:
@@ -67,13 +71,21 @@ class Checker:
         if self.results is None:
             for case in self.cases:
                 case.flush()
-            self.results = [case.result() for case in self.cases]
+            self.results = hidden_results([case.result() for case in self.cases], self.parts)
         return self.results
 
     @property
     def failed(self) -> bool:
         """Whether any case failed."""
         return any(result.verdict == "fail" for result in self.finish())
+
+
+def hidden_results(results: Sequence[CaseResult], parts: Parts) -> list[CaseResult]:
+    """Outcomes of cases that saw the original texts, without the secrets in what they quote."""
+    if parts.redactor is None:
+        return [*results]
+    hide = parts.redactor.hide
+    return [msgspec.json.decode(hide(msgspec.json.encode(result)), type=CaseResult) for result in results]
 
 
 def verdicts_json(results: Sequence[CaseResult]) -> list[Any]:
@@ -139,6 +151,7 @@ def check_source(
     provider: str | None = None,
     subagents: bool = True,
     folder: Folder | None = None,
+    parts: Parts = NONE,
 ) -> SourceCheck:
     """Checks a finished source; `folder` is where sub-agents' files are looked for, by default the local disk.
 
@@ -158,13 +171,13 @@ def check_source(
         chosen = cases_for(_name_of(path, end, specs), specs, case)
     check.specs = [str(spec.path) for spec, _ in chosen]
     checker = Checker([one for _, one in chosen])
-    check.turns = checker.turns
+    check.turns, checker.parts = checker.turns, parts
     try:
         if end is not None and path.suffix == ".json":
             raise EmptyInput(f"{path}: nothing else of the attempt was stored")
         check_readable(path)
         with without_collector():
-            reader = SessionReader(read_pieces(path), str(path), provider, folder=folder)
+            reader = SessionReader(read_pieces(path), str(path), provider, folder=folder, parts=parts)
             for batch in reader.batches(subagents):
                 checker.observe(batch)
             check.cases = checker.finish()

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from agentv_stages.figures.result import Result
 from agentv_stages.model.provider import Provider
 from agentv_stages.model.visible import visible
+from agentv_stages.session.parts import Parts
 from agentv_stages.trajectory import Case, CaseResult, Decision
 from agentv_stream.checks.check import Checker, SourceCheck, cases_for, target_warnings, verdicts_json
 from agentv_stream.checks.check_text import case_lines, decided, failure_lines, summary_line
 from agentv_stream.checks.spec import SpecCase, check_judges, load_spec
 from agentv_stream.errors import UsageError
+
+if TYPE_CHECKING:
+    from agentv_stages.redaction.redactor import Redactor
 
 FailFast: TypeAlias = Literal["report", "close"]
 
@@ -44,6 +48,10 @@ class LiveCheck:
             if self.stop is not None:
                 self.stopped = case.name
                 self.stop()
+
+    def redact(self, redactor: "Redactor | None") -> None:
+        """The session is redacted: cases see the original texts, and nothing quotes their secrets."""
+        self.checker.parts = Parts(redactor=redactor)
 
     def finish(self, result: Result | None, provider: Provider | None, quiet: bool = False) -> bool:
         """Puts the verdicts into the result and reports them; returns whether a case failed."""

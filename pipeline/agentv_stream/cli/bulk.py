@@ -10,6 +10,7 @@ from agentv_stream.cli.options import (
     Prices,
     ProviderOfLogs,
     QuietBulk,
+    Redact,
     Since,
     Sources,
     Subagents,
@@ -59,6 +60,7 @@ def import_(
         typer.Option(metavar="[FILE]", help="File for the report as JSON; standard output for - or nothing."),
     ] = None,
     quiet: QuietBulk = False,
+    redact: Redact = None,
     sync: Sync = None,
 ) -> None:
     """Read many sessions on all cores, or on a cluster; write transcripts, results, a data set.
@@ -82,6 +84,7 @@ def import_(
         prices=prices,
         text_chars=text_chars,
         sync=sync,
+        redact=redact,
     )
     when = (since, until, timezone, utc)
     raise typer.Exit(import_all(sources, wanted, when, dry_run=dry_run, json=json, quiet=quiet))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, ProviderOfLogs, Subagents, Threshold
+from agentv_stream.cli.options import CaseId, ProviderOfLogs, Redact, Subagents, Threshold
 
 
 def check(
@@ -36,6 +36,7 @@ def check(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary line.")] = False,
     subagents: Subagents = True,
+    redact: Redact = None,
 ) -> None:
     """Check finished runs against a spec; exit 1 when a verdict fails."""
     from agentv_stream.cli.checking import check_sources
@@ -52,5 +53,6 @@ def check(
         quiet=quiet,
         subagents=subagents,
         verbose=verbose,
+        redact=redact,
     )
     raise typer.Exit(code)

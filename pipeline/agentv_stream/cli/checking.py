@@ -13,6 +13,7 @@ from agentv_stream.checks.check import (
 )
 from agentv_stream.checks.check_text import failures_first, junit, summary_line, table
 from agentv_stream.checks.spec import Spec, check_judges, load_spec
+from agentv_stream.cli.redacting import parts_for
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.own_files import check_own_files
@@ -33,9 +34,11 @@ def check_sources(
     quiet: bool,
     subagents: bool,
     verbose: bool = False,
+    redact: bool | None = None,
 ) -> int:
     """Checks all sources against all specs; returns the exit code."""
     try:
+        parts = parts_for(redact)
         outputs = (("--jsonl -", means_stdout(jsonl)), ("--junit -", means_stdout(junit_file)))
         check_one_user((("--json", as_json), *outputs))
         check_own_files((("--jsonl", jsonl), ("--junit", junit_file)), (*specs, *sources))
@@ -43,7 +46,7 @@ def check_sources(
         tell_warnings(loaded)
         check_judges(loaded)
         folder = RememberingFolder()  # thousands of logs may be in one
-        checks = [check_source(path, loaded, case, provider, subagents, folder) for path in expand(sources)]
+        checks = [check_source(path, loaded, case, provider, subagents, folder, parts) for path in expand(sources)]
         checks = worth_telling(checks, sources)
         if not checks:
             raise NotALog(f"no agent's log was found in {', '.join(sources)}")

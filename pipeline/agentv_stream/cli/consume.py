@@ -10,6 +10,7 @@ from agentv_stream.cli.options import (
     Live,
     Prices,
     ProviderOfLog,
+    Redact,
     StreamLogChoice,
     Sync,
     TargetName,
@@ -81,6 +82,7 @@ def consume(
         ),
     ] = None,
     prices: Prices = False,
+    redact: Redact = None,
     sync: Sync = None,
 ) -> None:
     """Read an agent's stream from a pipe, or a finished session; write its transcript and statistics."""
@@ -108,6 +110,7 @@ def consume(
         "subagents": subagents,
         "watch": tuple(watch) if watch else None,
         "max_record": max_record,
+        "redact": redact,
         "sync": sync,
     }
     code = consume_source(

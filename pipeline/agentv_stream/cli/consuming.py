@@ -12,7 +12,7 @@ import anyio
 from agentv_stages.figures.result import Result, settled
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.memory import tune_memory
-from agentv_stream.cli.telling import check_one_user, say
+from agentv_stream.cli.telling import check_one_user, redact_messages, say
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import (
     EXIT_FINE,
@@ -159,6 +159,9 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
     printed = PipeOutput(stats) if stats is not None and cannot_seek(stats) else None
     watchers = [live.checker] if live is not None else []
     session = StreamSession(source, settings, watchers=watchers, lists=False)  # made while they are written
+    redact_messages(session.redactor)
+    if live is not None:
+        live.redact(session.redactor)
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
 

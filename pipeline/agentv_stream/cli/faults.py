@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import JsonLines, PlainCommand
+from agentv_stream.cli.options import JsonLines, PlainCommand, Redact
 from agentv_stream.cli.telling import print_made, say
 
 app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
@@ -23,11 +23,15 @@ def list_faults(places: Places = None, json: JsonLines = False) -> None:
 
 
 @app.command(cls=PlainCommand)
-def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER, as `faults list` says.")]) -> None:
+def show(
+    place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER, as `faults list` says.")],
+    redact: Redact = None,
+) -> None:
     """The bytes of one fault, made visible."""
+    from agentv_stream.cli.redacting import parts_for
     from agentv_stream.discovery.dead_letter_files import fault_bytes
 
-    print_made(lambda: [fault_bytes(place)])
+    print_made(lambda: [fault_bytes(place, parts_for(redact).redactor)])
 
 
 @app.command(cls=PlainCommand, short_help="Decode the records again; what can be used is printed.")

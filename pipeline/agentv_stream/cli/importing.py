@@ -17,10 +17,11 @@ from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.periods import When, chosen_period
 from agentv_stream.cli.progress import Progress
-from agentv_stream.cli.telling import print_bytes, say, to_stdout
+from agentv_stream.cli.telling import print_bytes, redact_messages, say, to_stdout
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
 from agentv_stream.outputs.publish import publish_now
+from agentv_stream.redaction.redaction import redaction_of, redactor_for
 from agentv_stream.settings import from_process
 
 SCHEMA = "agentv_stream.import_report.v1"
@@ -46,6 +47,7 @@ class Wanted:
     prices: bool
     text_chars: int
     sync: bool | None = None
+    redact: bool | None = None
 
 
 def import_all(
@@ -54,7 +56,8 @@ def import_all(
     """Imports; returns the exit code. `when`: the arguments of `chosen_period`."""
     try:
         period, _ = chosen_period(*when)
-        settings = from_process({"sync": wanted.sync})
+        settings = from_process({"sync": wanted.sync, "redact": wanted.redact})
+        redact_messages(redactor_for(settings))
         names, roots = with_listed(sources), settings.roots
         check_own_files((("--jsonl", wanted.jsonl), ("--json", json)), names)
         if wanted.prices:
@@ -65,7 +68,11 @@ def import_all(
             from agentv_stream.bulk.parquet import check_installed as check_parquet
 
             check_parquet()
-        options: dict[str, Any] = asdict(wanted) | {"sync": settings.sync, "period": period}
+        options: dict[str, Any] = asdict(wanted) | {
+            "sync": settings.sync,
+            "period": period,
+            "redact": redaction_of(settings) or False,
+        }
         if wanted.transcripts is wanted.trajectories is wanted.jsonl is wanted.parquet is None:
             options["transcripts"] = ".agentv/logs/{provider}"
         if dry_run:

@@ -146,6 +146,10 @@ Sync: TypeAlias = Annotated[
     typer.Option("--sync/--no-sync", help="Wait until outputs are on the disk, for a power cut; the default."),
 ]
 
+Redact: TypeAlias = Annotated[
+    bool | None, typer.Option("--redact/--no-redact", help="Replace secrets by markers before anything is written.")
+]
+
 JsonLines: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object per line.")]
 
 SessionName: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")]

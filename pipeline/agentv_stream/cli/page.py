@@ -30,12 +30,12 @@ def page(
     from agentv_stream.cli.roots import roots_there
     from agentv_stream.errors import AgentvStreamError
     from agentv_stream.pages.write import write_pages
-    from agentv_stream.redaction.filter import make_redactor
-    from agentv_stream.redaction.key import installation_key
+    from agentv_stream.redaction.redaction import redaction_with, redactor_of
+    from agentv_stream.settings import from_process
 
     try:
         places = roots_there(root or (), provider)
-        redactor = make_redactor(installation_key()) if redact else None
+        redactor = redactor_of(redaction_with(from_process({}))) if redact else None
         with interruptible():
             for path in write_pages(sessions, out, provider=provider, roots=places, full=full, redactor=redactor):
                 typer.echo(str(path))

@@ -20,13 +20,17 @@ def redact(
     from agentv_stream.cli.telling import say
     from agentv_stream.errors import AgentvStreamError
     from agentv_stream.redaction.filter import list_secrets, redact_file
+    from agentv_stream.redaction.redaction import Redaction, redaction_with, redactor_of
+    from agentv_stream.settings import from_process
 
     try:
-        if list_them:
+        settings = from_process({})
+        if list_them:  # without markers, so without a key
+            redactor = redactor_of(Redaction(b"", settings.redact_rules, settings.redact_allow))
             with interruptible():
-                raise typer.Exit(1 if list_secrets(source, sys.stdout) else 0)
+                raise typer.Exit(1 if list_secrets(source, sys.stdout, redactor) else 0)
         with interruptible():
-            redact_file(source, sys.stdout.buffer)
+            redact_file(source, sys.stdout.buffer, redactor_of(redaction_with(settings)))
     except AgentvStreamError as error:
         say(str(error))
         raise typer.Exit(error.exit_code) from None

@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, Live, StreamLogChoice, Sync, Threshold, WatchedPrograms, duration, pause
+from agentv_stream.cli.options import (
+    CaseId,
+    Live,
+    Redact,
+    StreamLogChoice,
+    Sync,
+    Threshold,
+    WatchedPrograms,
+    duration,
+    pause,
+)
 
 
 def run(
@@ -90,6 +100,7 @@ def run(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No live line, no closing lines; of --check only the summary.")
     ] = False,
+    redact: Redact = None,
     sync: Sync = None,
 ) -> None:
     """Run an agent, watch over it, and store what it did."""
@@ -104,6 +115,7 @@ def run(
             "watch": tuple(watch) if watch else None,
             "live": live,
             "quiet": quiet or None,
+            "redact": redact,
             "sync": sync,
         },
         task=task,

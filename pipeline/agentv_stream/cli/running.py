@@ -16,6 +16,7 @@ from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.memory import tune_memory
+from agentv_stream.cli.redacting import redacted_parts
 from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.documentation.provider_table import stream_command
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError, worst
@@ -60,6 +61,7 @@ def run_command(
     try:
         settings, target = _settings(options, approach, targets, bool(command))
         SYNC.set(settings.sync)
+        redacted_parts(settings)
         wanted = stdin is True or _means_input(prompt_file)
         given = take_input(say, wanted) if stdin is not False or wanted else None
         if prompt_file is not None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import ProviderOfLog, Roots
+from agentv_stream.cli.options import ProviderOfLog, Redact, Roots
 from agentv_stream.cli.telling import say
 
 
@@ -20,18 +20,20 @@ def show(
     json: Annotated[
         bool, typer.Option("--json", help="The rows of its transcript, in order: one JSON object per line.")
     ] = False,
+    redact: Redact = None,
 ) -> None:
     """Show a session: turns, texts, calls with outcome and duration, context use."""
+    from agentv_stream.cli.redacting import parts_for
     from agentv_stream.cli.roots import roots_there
     from agentv_stream.discovery.show import session_rows, show_session
     from agentv_stream.errors import AgentvStreamError
 
     try:
-        places = roots_there(root or (), provider)
+        places, parts = roots_there(root or (), provider), parts_for(redact)
         if json:
-            sys.stdout.buffer.writelines(session_rows(session, provider, places))
+            sys.stdout.buffer.writelines(session_rows(session, provider, places, parts))
         else:
-            sys.stdout.writelines(line + "\n" for line in show_session(session, provider, places, width, full))
+            sys.stdout.writelines(line + "\n" for line in show_session(session, provider, places, width, full, parts))
         sys.stdout.flush()
     except BrokenPipeError:
         from agentv_stream.cli.telling import quiet_stdout

@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, OnlyProvider, Roots, StreamLogChoice, Sync, WatchedPrograms, duration
+from agentv_stream.cli.options import (
+    CaseId,
+    OnlyProvider,
+    Redact,
+    Roots,
+    StreamLogChoice,
+    Sync,
+    WatchedPrograms,
+    duration,
+)
 
 
 def tail(
@@ -67,6 +76,7 @@ def tail(
     no_cursors: Annotated[bool, typer.Option("--no-cursors", help="Remember nothing between runs.")] = False,
     log_json: Annotated[bool, typer.Option("--log-json", help="Report what happens as JSON lines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not report what happens.")] = False,
+    redact: Redact = None,
     sync: Sync = None,
     poll_settle: Annotated[float, typer.Option("--settle", hidden=True)] = 1.0,
 ) -> None:
@@ -98,6 +108,7 @@ def tail(
         log_json=log_json,
         quiet=quiet,
         settle=poll_settle,
+        redact=redact,
         sync=sync,
     )
     raise typer.Exit(run_tail(options))

@@ -11,6 +11,7 @@ import anyio
 
 from agentv_stages.model.visible import counted, visible
 from agentv_stream.cli.memory import tune_memory
+from agentv_stream.cli.redacting import redacted_parts
 from agentv_stream.cli.roots import told_roots
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.discovery.discover import (
@@ -72,6 +73,7 @@ class TailOptions:
     log_json: bool = False
     quiet: bool = False
     settle: float = 1.0
+    redact: bool | None = None
     sync: bool | None = None
 
 
@@ -129,7 +131,7 @@ def run_tail(options: TailOptions) -> int:
 
 def _settings(options: TailOptions) -> Settings:
     given: dict[str, object] = {"provider": options.provider, "out": options.out, "watch": options.watch or None}
-    given["sync"] = options.sync
+    given["sync"], given["redact"] = options.sync, options.redact
     if options.stream_log is not None:
         try:
             given["stream_log"] = stream_log(options.stream_log)
@@ -184,6 +186,9 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
         plan.cases = lambda: [case.build() for case in chosen]
         texts = b"\0".join(path.read_bytes() for path in options.checks)
         plan.specs = blake2b(texts + b"\0" + (options.case or "").encode(), digest_size=16).hexdigest()
+    plan.parts = redacted_parts(settings)
+    if settings.redact:  # cursors that were written without it hold secrets: the sessions are read again
+        plan.specs = f"{plan.specs} redacted"
     folders = [t for t in options.targets if is_folder(t) or is_database(t)]
     if folders:
         plan.roots = find_roots(folders, provider=options.provider)

@@ -4,9 +4,13 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from agentv_stages.model.visible import visible
 from agentv_stream.errors import AgentvStreamError, SinkError, UsageError
+
+if TYPE_CHECKING:
+    from agentv_stages.redaction.redactor import Redactor
 
 
 def quiet_stdout() -> None:
@@ -14,9 +18,20 @@ def quiet_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+_redact: "list[Redactor]" = []
+
+
+def redact_messages(redactor: "Redactor | None") -> None:
+    """From now on messages of this process are without secrets; None changes nothing."""
+    if redactor is not None:
+        _redact[:] = [redactor]
+
+
 def say(text: str, below: str = "") -> None:
     """Prints one message to standard error, on one line, such that names in it affect neither the terminal nor a build
     server, which interprets certain line beginnings. `below` are lines of ours to show under it."""
+    for redactor in _redact:
+        text = redactor.hide(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     lines = ["agentv-stream: " + visible(text, 2000), *(visible(line, 2000) for line in below.split("\n") if below)]
     sys.stderr.write("\n".join(lines) + "\n")
 

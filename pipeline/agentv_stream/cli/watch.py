@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentv_stream.cli.options import OnlyProvider, Roots, Since, TimeZone, Until, Utc
+from agentv_stream.cli.options import OnlyProvider, Redact, Roots, Since, TimeZone, Until, Utc
 from agentv_stream.cli.telling import say
 
 if TYPE_CHECKING:
@@ -26,12 +26,14 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="With --json: a line for each session, and exit.")] = False,
     utc: Utc = False,
     timezone: TimeZone = None,
+    redact: Redact = None,
 ) -> None:
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why.
 
     --since and --until choose sessions by when they last changed.
     """
     from agentv_stream.cli.periods import chosen_period
+    from agentv_stream.cli.redacting import parts_for
     from agentv_stream.cli.roots import told_roots
     from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
@@ -44,6 +46,7 @@ def watch(
     try:
         if once and not json:
             raise UsageError("--once needs --json")
+        parts = parts_for(redact)
         if not json:
             extra("textual", "watch", "the live view")
         period, _ = chosen_period(since, until, timezone, utc)
@@ -68,7 +71,7 @@ def watch(
 
     from agentv_stream.watch.feed import Feed
 
-    feed = Feed(Plan(roots, paths=files, wanted=wanted))
+    feed = Feed(Plan(roots, paths=files, wanted=wanted, parts=parts))
     try:
         if json:
             raise typer.Exit(_print_lines(feed, once))

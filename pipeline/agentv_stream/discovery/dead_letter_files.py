@@ -7,6 +7,7 @@ records before it is missing.
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +24,9 @@ from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.outputs.naming import DEFAULT_ROOT, LETTERS, blob_folder
 from agentv_stream.sources.files import is_file, is_folder
+
+if TYPE_CHECKING:
+    from agentv_stages.redaction.redactor import Redactor
 
 MOST_SHOWN = 64 * 1024
 
@@ -109,7 +113,7 @@ def fault_lines(places: list[Path] | None, as_json: bool) -> Iterator[str]:
         yield "no faults\n"
 
 
-def fault_bytes(place: str) -> str:
+def fault_bytes(place: str, redactor: "Redactor | None" = None) -> str:
     """The bytes of one fault, for a terminal. Raises: UsageError, SourceError."""
     name, _, number = place.rpartition(":")
     if not name or not number.isdecimal():
@@ -118,6 +122,7 @@ def fault_bytes(place: str) -> str:
     for n, letter in enumerate(letters(path)):
         if n == int(number):
             data = data_of(letter, path)
+            data = data if redactor is None else redactor.redact(data)
             if not data and letter.length:
                 return f"not kept: {letter.length} bytes at offset {letter.offset} of {visible(letter.file)}\n"
             more = f"\n… {len(data) - MOST_SHOWN} bytes more" if len(data) > MOST_SHOWN else ""

@@ -16,6 +16,7 @@ from agentv_stages.model.payload import text_of
 from agentv_stages.model.times import iso
 from agentv_stages.model.tokens import output_text
 from agentv_stages.model.visible import columns, fitting, visible
+from agentv_stages.session.parts import NONE, Parts
 from agentv_stages.sinks.transcript import TranscriptRows, closing_members
 from agentv_stream.discovery.discover import named_session
 from agentv_stream.discovery.places import Root
@@ -30,10 +31,12 @@ LINES_OF_TEXT = 12
 LINES_OF_LINE = 4
 
 
-def show_session(name: str, provider: str | None, roots: Sequence[Root], width: int, full: bool) -> Iterator[str]:
+def show_session(
+    name: str, provider: str | None, roots: Sequence[Root], width: int, full: bool, parts: Parts = NONE
+) -> Iterator[str]:
     """Yields the lines. Raises: UsageError, SourceError, NotALog, EmptyInput."""
     width = width or shutil.get_terminal_size((100, 40)).columns
-    path, reader, messages = _read(name, provider, roots)
+    path, reader, messages = _read(name, provider, roots, parts)
     result = reader.result()
     yield from _head(result, path, width)
     window = reader.observer.totals.state.context_window
@@ -42,10 +45,10 @@ def show_session(name: str, provider: str | None, roots: Sequence[Root], width: 
     yield from _foot(result, width)
 
 
-def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iterator[bytes]:
+def session_rows(name: str, provider: str | None, roots: Sequence[Root], parts: Parts = NONE) -> Iterator[bytes]:
     """The rows of the session's transcript, in the messages' order, the totals in the first. Raises: as
     `show_session`."""
-    path, reader, messages = _read(name, provider, roots)
+    path, reader, messages = _read(name, provider, roots, parts)
     observer, now_ms = reader.observer, time.time_ns() // 1_000_000
     piped = name == "-"
     log = Log(None, None, now_ms) if piped else Log(path, path, changed_ms(path, now_ms))
@@ -55,10 +58,12 @@ def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iter
         yield rows.row(message, b"" if rows.rows else closing_members(observer))
 
 
-def _read(name: str, provider: str | None, roots: Sequence[Root]) -> tuple[str, SessionReader, list[Message]]:
+def _read(
+    name: str, provider: str | None, roots: Sequence[Root], parts: Parts
+) -> tuple[str, SessionReader, list[Message]]:
     """The log, its reader, and its messages in order."""
     path, pieces = open_log(name, roots)
-    reader = SessionReader(pieces, path, provider, messages=True)
+    reader = SessionReader(pieces, path, provider, messages=True, parts=parts)
     messages = [message for batch in reader.batches() for message in batch.messages]
     return path, reader, sorted(messages, key=lambda m: m.index)
 

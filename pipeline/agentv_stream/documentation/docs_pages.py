@@ -57,6 +57,8 @@ out = "logs"
 stream-log = "summary"
 watch = ["pytest", "rg"]
 roots = ["claude=/data/claude/projects"]
+redact = true
+redact-rules = ['acme-key=ACME-[0-9A-F]{32}']
 ```
 
 ```sh
@@ -69,7 +71,8 @@ counts as not set. Relative paths are relative to the current folder. A wrong va
 
 ## Settings
 
-They apply to [`consume`](cli.md#consume), which has an option for each of them except `roots` and `bound`. Other
+They apply to [`consume`](cli.md#consume), which has an option for each of them except `roots`, `bound`, `redact-rules` and
+`redact-allow`. Other
 commands use some of them:
 
 | command | uses |
@@ -78,9 +81,14 @@ commands use some of them:
 | | `out`, for the transcript and the stream log; results stay in its own `--out` |
 | `tail` | `out`, `target`, `test-id`, `stream-log`, `watch`, `max-record` |
 | every command that finds sessions | `roots` |
+| `import`, `show`, `watch`, `check`, `faults show`, and those above | `redact`, `redact-rules`, `redact-allow` |
+| `page`, `redact` | `redact-rules`, `redact-allow` |
 
 - `roots` says where sessions are kept, as `PROVIDER=PATH` or `PATH`, like `--root`: a provider that is named is looked
   for in these places only, a PATH alone is searched in addition ([finding sessions](discovery.md#where-it-looks)).
+- `redact-rules` are further kinds of [secrets](privacy.md#redaction), each `KIND=PATTERN`: a regular expression of
+  Python, of which group 1 is the secret if it has one. `redact-allow` are patterns of texts that stay. In a variable
+  each is a line of its own.
 - `bound` is how many batches may wait between two stages: more of them take more memory, but no less time.
 
 """

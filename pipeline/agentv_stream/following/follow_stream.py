@@ -33,6 +33,7 @@ from agentv_stream.following.tail import Wake, finish, rounds, watch
 from agentv_stream.live.exception_groups import alone
 from agentv_stream.live.handover import Handover
 from agentv_stream.named_provider import named_provider
+from agentv_stream.redaction.redaction import Redaction, redactor_by
 from agentv_stream.sources.files import absolute, is_folder, is_there
 from agentv_stream.stores.store import STORE_SIGN
 
@@ -184,6 +185,7 @@ async def follow(
     until_idle: float | None = None,
     records: Iterable[MakeStage] = (),
     stages: Iterable[MakeStage] = (),
+    redact: bool | Redaction = False,
     say: Say | None = None,
 ) -> AsyncGenerator[FollowStream]:
     """Follows logs while they grow: `async with follow("logs/") as all: async for session, event in all.events()`.
@@ -198,6 +200,7 @@ async def follow(
 
     `records` and `stages` are your own: classes or functions that make a stage over the records of a log, or over its
     events and messages, called for each session (docs/api.md). One with state has to have `snapshot` and `restore`.
+    `redact` replaces secrets by markers.
 
     Nothing is written but cursors; signals are left to the caller. Leaving the block stops following.
 
@@ -206,7 +209,8 @@ async def follow(
     """
     say = say or _silent
     plan = _plan(paths, provider, begin)
-    plan.parts = Parts(tuple(records), tuple(stages))
+    plan.parts = Parts(tuple(records), tuple(stages), redactor_by(redact))
+    plan.specs = "redacted" if redact else ""
     # In a thread: another process may hold the database for seconds.
     store = await anyio.to_thread.run_sync(CursorStore, Path(state), name) if state is not None else None
     if store is not None and store.database.set_aside is not None:

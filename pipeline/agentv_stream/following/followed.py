@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 
-from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import told_path
 from agentv_stages.model.provider import DecodeContext, Dialect, Folder, Provider
@@ -425,6 +425,10 @@ class Followed:
         if self.outputs is None:
             return
         verdicts = [case.result() for case in after.cases]
+        if verdicts and self.makes.parts.redactor is not None:
+            from agentv_stream.checks.check import hidden_results
+
+            verdicts = hidden_results(verdicts, self.makes.parts)
         self.outputs.settle(batches, after.observer, after.pair.left, verdicts, self.undecided is not None)
         self.dirty = True
 
@@ -440,7 +444,7 @@ class Followed:
                 continue
             row = max(row, one.file.reader.row)
             if last is not None:
-                last.records = [Record(r.data, r.offset, row + i) for i, r in enumerate(last.records)]
+                last.records = [replace(r, row=row + i) for i, r in enumerate(last.records)]
                 row += len(last.records)
         return found
 

@@ -8,10 +8,13 @@ end, so that the agent behind the pipe never dies because of us.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from msgspec import Raw
 
 from agentv_stages.figures.result import Observer, Outputs, Result
 from agentv_stages.model.batch import Batch, Chunk
@@ -36,6 +39,9 @@ from agentv_stream.settings import Settings
 from agentv_stream.sources.folder import companions_of, context_of
 from agentv_stream.sources.opened import opened
 from agentv_stream.sources.source import ByteSource, now_ms
+
+if TYPE_CHECKING:
+    from agentv_stages.redaction.redactor import Redactor
 
 
 class StreamSession:
@@ -76,8 +82,17 @@ class StreamSession:
         self._outputs: LiveOutputs | None = None
         self._reading = Reading(source, settings, self.report)
         self._lines = ReadLines(source.name, settings.max_record)
+        if settings.redact:
+            from agentv_stream.redaction.redaction import redactor_for
+
+            parts = replace(parts, redactor=redactor_for(settings))
         self._parts = parts
         self._records = parts.make_records()
+
+    @property
+    def redactor(self) -> "Redactor | None":
+        """What redacts the session's records, if the settings ask for that."""
+        return self._parts.redactor
 
     @property
     def open_calls(self) -> dict[str, ToolCall]:
@@ -223,8 +238,10 @@ class StreamSession:
             return
         if not held:
             held.append(Batch(self.source.name))
-        source = Source(self.source.name, -1, 0, 0, base_id="prompt")
-        held[0].events.insert(0, UserText(source, "", to_raw(prompt), "prompt"))
+        source, body = Source(self.source.name, -1, 0, 0, base_id="prompt"), to_raw(prompt)
+        if self.redactor is not None:
+            body = Raw(self.redactor.redact(bytes(body)))
+        held[0].events.insert(0, UserText(source, "", body, "prompt"))
 
     # --- sinks and result
 

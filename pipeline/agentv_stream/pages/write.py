@@ -1,12 +1,12 @@
 """Writes pages: sessions by name in, one HTML file for each out."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentv_stages.figures.result import Result
-from agentv_stages.redaction.redact_stream import RedactStream
 from agentv_stages.redaction.redactor import Redactor
+from agentv_stages.session.parts import Parts
 from agentv_stream.discovery.places import Root
 from agentv_stream.discovery.show import open_log
 from agentv_stream.errors import UsageError
@@ -15,7 +15,7 @@ from agentv_stream.outputs.publish import publish_now
 from agentv_stream.outputs.step_spool import StepSpool
 from agentv_stream.pages.page import Page
 from agentv_stream.sources.files import is_folder
-from agentv_stream.summary import SessionReader, read_file
+from agentv_stream.summary import SessionReader
 
 ENDING = ".html"
 
@@ -52,27 +52,13 @@ def _read(
     name: str, provider: str | None, roots: Sequence[Root], full: bool, redactor: Redactor | None, spool: StepSpool
 ) -> tuple[Page, Result]:
     path, pieces = open_log(name, roots)
-
-    def read(further: str) -> Iterable[bytes]:
-        return _redacted(read_file(further), redactor)
-
-    reader = SessionReader(_redacted(pieces, redactor), path, provider, read=read, messages=True)
+    reader = SessionReader(pieces, path, provider, messages=True, parts=Parts(redactor=redactor))
     page = Page(full)
     for batch in reader.batches():
         page.take(batch)
         for message in batch.messages:
             spool.add(message, page.message(message))
     return page, reader.result()
-
-
-def _redacted(pieces: Iterable[bytes], redactor: Redactor | None) -> Iterable[bytes]:
-    if redactor is None:
-        yield from pieces
-        return
-    stream = RedactStream(redactor)
-    for piece in pieces:
-        yield stream.push(piece)
-    yield stream.flush()
 
 
 def _name(name: str, result: Result, used: set[str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from threading import local
 from typing import Any
 
 
@@ -21,19 +22,20 @@ def fast_search(expressions: Sequence[bytes]) -> Callable[[bytes], bool] | None:
         database.compile(expressions=list(expressions), ids=list(range(count)), elements=count, flags=flags)
     except hyperscan.error:
         return None
-    scratch = hyperscan.Scratch(database)
-    found: list[int] = []
+    own = local()  # a scratch must not be used by two threads
 
-    def note(number: int, *_: object) -> bool:
-        found.append(number)
+    def note(*_: object) -> bool:
         return True  # one is enough
 
     def may_match(data: bytes) -> bool:
-        found.clear()
+        try:
+            scratch = own.scratch
+        except AttributeError:
+            scratch = own.scratch = hyperscan.Scratch(database)
         try:
             database.scan(data, match_event_handler=note, scratch=scratch)
         except hyperscan.ScanTerminated:
             return True
-        return bool(found)
+        return False
 
     return may_match

@@ -8,24 +8,17 @@ from typing import BinaryIO, TextIO
 
 from agentv_stages.model.visible import visible
 from agentv_stages.redaction.redact_stream import Place, RedactStream
-from agentv_stages.redaction.redactor import Redactor, expressions
+from agentv_stages.redaction.redactor import Redactor
 from agentv_stream.errors import SourceError
-from agentv_stream.redaction.fast_search import fast_search
-from agentv_stream.redaction.key import installation_key
 from agentv_stream.sources.files import CHUNK_BYTES, check_readable, read_pieces
 
 
-def make_redactor(key: bytes) -> Redactor:
-    """A redactor with the fastest search that is installed."""
-    return Redactor(key, may_match=fast_search(expressions()))
-
-
-def redact_file(source: Path, output: BinaryIO) -> None:
+def redact_file(source: Path, output: BinaryIO, redactor: Redactor) -> None:
     """Writes the redacted bytes of a file (`-`: standard input), each line as soon as it has arrived.
 
-    Raises: SourceError, DamagedArchive after what precedes the damage was written; those of `installation_key`.
+    Raises: SourceError, DamagedArchive after what precedes the damage was written.
     """
-    stream = RedactStream(make_redactor(installation_key()))
+    stream = RedactStream(redactor)
     try:
         for piece in _pieces(source):
             if redacted := stream.push(piece):
@@ -36,7 +29,7 @@ def redact_file(source: Path, output: BinaryIO) -> None:
         output.flush()
 
 
-def list_secrets(source: Path, output: TextIO) -> int:
+def list_secrets(source: Path, output: TextIO, redactor: Redactor) -> int:
     """Prints the place and the kind of each secret, with its last characters; returns their number.
 
     Raises: SourceError, DamagedArchive.
@@ -52,7 +45,7 @@ def list_secrets(source: Path, output: TextIO) -> int:
             f"{name}:{place.line}: {place.kind} at byte {place.offset}, {place.length} bytes {ending}".rstrip() + "\n"
         )
 
-    stream = RedactStream(make_redactor(b""), note)
+    stream = RedactStream(redactor, note)
     for piece in _pieces(source):
         stream.push(piece)
     stream.flush()

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio
 import anyio.abc
@@ -23,6 +23,11 @@ from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.running.standard_input import StandardInput
 from agentv_stream.sources.files import is_folder
 from agentv_stream.sources.source import DescriptorSource
+
+if TYPE_CHECKING:
+    from agentv_stages.redaction.redact_stream import RedactStream
+    from agentv_stages.redaction.redactor import Redactor
+    from agentv_stream.running.redacted_errors import RedactedErrors
 
 Stopped: TypeAlias = Literal["timeout", "stall", "fail-fast", "signal", "closed"]
 
@@ -49,6 +54,8 @@ class Child:
     there. `stale` are files of an earlier attempt of
     the same number, which are removed once the command has started.
 
+    `redactor` redacts what goes into these files.
+
     An agent can guess the names of our files: what it puts there (a named pipe, a link) is neither opened nor read.
     """
 
@@ -63,6 +70,7 @@ class Child:
         cwd: Path | None = None,
         stale: Sequence[Path] = (),
         stdin: StandardInput | None = None,
+        redactor: "Redactor | None" = None,
     ) -> None:
         self.command = list(command)
         self.name = f"<{Path(command[0]).name}>" if command else "<run>"
@@ -80,6 +88,11 @@ class Child:
         self._errors: os.stat_result | None = None
         self._stale = stale
         self._save = OutputFile(save, another=lambda: save) if save is not None else None
+        self._redactor = redactor
+        self._redacted: "RedactStream | None" = None  # what goes into the file of the raw stream
+        self._redacted_errors: RedactedErrors | None = None
+        if redactor is not None:
+            self._redacted = redact_stream(redactor)
         self._process: anyio.abc.Process | None = None
         self._read_end = -1
         self._terminating = anyio.Lock()
@@ -95,6 +108,11 @@ class Child:
             self.close()
             raise UsageError(f"cannot write {self._stderr}: {error.strerror or error}") from error
         self._errors = os.fstat(error_file)
+        if self._redactor is not None:
+            from agentv_stream.running.redacted_errors import RedactedErrors
+
+            self._redacted_errors = RedactedErrors(error_file, self._redactor)
+            error_file = self._redacted_errors.write_end
         given = subprocess.DEVNULL
         try:
             if self._stdin is not None:
@@ -150,6 +168,8 @@ class Child:
         if self._read_end >= 0:
             os.close(self._read_end)
             self._read_end = -1
+        if self._redacted_errors is not None:
+            self._redacted_errors.close()
 
     async def wait(self) -> ChildEnd:
         """Waits for the child itself (not for its children) and returns how it ended."""
@@ -239,6 +259,8 @@ class Child:
         if self._save is None:
             return
         try:
+            if self._redacted is not None:
+                data = self._redacted.push(data)
             await self._save.write(data)
             self.saved = self._save.size
         except Exception as error:
@@ -251,9 +273,19 @@ class Child:
     async def _close_save(self) -> None:
         if self._save is not None:
             try:
+                if self._redacted is not None:
+                    await self._save.write(self._redacted.flush())
+                    self.saved = self._save.size
                 await self._save.close()
             except Exception as error:
                 self.warnings.append(f"the raw stream may not be whole: {error}")
+
+
+def redact_stream(redactor: "Redactor") -> "RedactStream":
+    """What redacts a file that grows."""
+    from agentv_stages.redaction.redact_stream import RedactStream  # compiles the rules
+
+    return RedactStream(redactor)
 
 
 def signal_name(number: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 
-from agentv_stages.model.payload import indented_json
+from agentv_stages.model.payload import decode_json, indented_json, told_json
 from agentv_stages.session.detect import UnknownFormat
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.trace_events import TraceList
@@ -108,6 +108,13 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
                 place.unlink()
     except OSError as error:
         raise SinkError(str(options.folder), error) from error
+    redactor = None
+    if settings.redact:
+        from agentv_stream.redaction.redaction import redactor_for
+
+        redactor = redactor_for(settings)
+    if live is not None:
+        live.redact(redactor)
     child = Child(
         options.command,
         save=stream if options.save_stream else None,
@@ -115,6 +122,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         cwd=options.cwd,
         stale=(stream, trace),
         stdin=options.stdin,
+        redactor=redactor,
     )
     settings = replace(
         settings,
@@ -170,6 +178,8 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         value |= {"task_id": options.task, "approach": options.approach, "attempt": attempt}
         if traces is not None and traces.truncated:
             value["traces_truncated"] = True
+        if redactor is not None:  # the command, the prompt, an output that is no stream
+            value = decode_json(redactor.hide(told_json(value)))
         path = options.folder / f"{stem}.json"
         with suppress(OSError):
             if path.is_fifo():  # put there by the agent; it would be written into, once somebody reads it

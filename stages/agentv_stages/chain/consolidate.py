@@ -7,9 +7,10 @@ that come for it later become messages of role `tool`. Past 1,000 calls a messag
 id, marked `late`.
 """
 
+from collections.abc import Callable
 from itertools import islice
 
-from msgspec import Struct, convert, field
+from msgspec import Raw, Struct, convert, field
 
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
@@ -52,9 +53,10 @@ class ConsolidateState(Struct):
 
 
 class Consolidate:
-    """A stage over batches."""
+    """A stage over batches. `redact` is for texts of several deltas, none of which shows a secret alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: Callable[[bytes], bytes] | None = None) -> None:
+        self._redact = redact
         self._next = 0
         self._turns = Turns()
         self._current: dict[str, Message] = {}
@@ -127,7 +129,7 @@ class Consolidate:
         left = sorted([*self._current.values(), *self._waiting.values()], key=lambda m: m.index)
         self._current, self._waiting, self._open = {}, {}, {}
         for message in left:
-            message.seal()
+            self._seal(message)
         return (Batch(messages=left),) if left else ()
 
     def snapshot(self) -> ConsolidateState:
@@ -235,8 +237,14 @@ class Consolidate:
     def _leave(self, message: Message, out: list[Message]) -> None:
         if message.role == "assistant":
             remember(self._last_ids, message.source.stream, message.message_id, MOST_LAST)
-        message.seal()
+        self._seal(message)
         out.append(message)
+
+    def _seal(self, message: Message) -> None:
+        message.seal()
+        if (redact := self._redact) is not None:
+            message.content = [Raw(redact(bytes(text))) for text in message.content]
+            message.thinking = [Raw(redact(bytes(text))) for text in message.thinking]
 
     def _usage(self, event: TokenUsage) -> None:
         if event.scope != "call":

@@ -24,6 +24,8 @@ MOST_NAMES = 1_000  # of unknown and of ignored records
 LONGEST_NAME = 500
 INTERLEAVED = "records of several sessions are interleaved"
 OTHER = "(other)"
+PARTIAL = "partial"
+"""The `redaction_level` of what was made from redacted records: secrets are markers, everything else is there."""
 Members: TypeAlias = Iterable[tuple[str, Any]]
 
 
@@ -72,7 +74,8 @@ class Result(Struct):
     `faults` counts dead letters by reason, `unknown` records by types that its decoder lacks, `ignored` records that
     carry nothing to keep. `losses` lists facts that this format cannot express. `verdicts` is set if the run was
     checked against a spec, `traces` with `run
-    --include-trace`; `source`, the name of the log, in a line of `import --jsonl`.
+    --include-trace`; `source`, the name of the log, in a line of `import --jsonl`; `redaction_level` if secrets were
+    replaced by markers.
 
     None means that the log does not have a fact; a field that is UNSET does not appear in the JSON. Written by
     `to_json`, read
@@ -106,6 +109,7 @@ class Result(Struct):
     test_id: str | UnsetType = UNSET
     attempt: int | UnsetType = UNSET
     source: str | UnsetType = UNSET
+    redaction_level: str | UnsetType = UNSET
 
     def to_json(self) -> bytes:
         """The result as JSON with a line end, indented if it is short."""
@@ -214,9 +218,12 @@ def has_drifted(unknown: Mapping[str, int], records: int) -> bool:
 class Observer:
     """Everything that watches a session for its result: facts, statistics, totals, counters; fed batch by batch."""
 
-    def __init__(self, provider: Provider, dialect: Dialect, watch: str | tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, provider: Provider, dialect: Dialect, watch: str | tuple[str, ...] = (), *, redacted: bool = False
+    ) -> None:
         self.provider = provider
         self.dialect = dialect
+        self.redacted = redacted  # the records are: secrets in them are markers
         self.facts_observer = FactsObserver()
         self.stats = Stats(watch, lines=dialect.lines)
         self.totals = Totals()
@@ -301,4 +308,5 @@ class Observer:
             losses=list(self.dialect.losses),
             outputs=outputs or Outputs(),
             agent_num_turns=UNSET if turns is None else turns,
+            redaction_level=PARTIAL if self.redacted else UNSET,
         )

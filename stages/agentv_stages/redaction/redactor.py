@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from agentv_stages.redaction.checks import KEY_END, LONGEST_KEY, is_mixed, is_placeholder, stands_alone
 from agentv_stages.redaction.rules import RULES, SEPARATORS, TOKENS, Rule, Token, by_ending
-
-MARKER = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
+from agentv_stages.redaction.vault import Vault
 
 
 class Finding(NamedTuple):
@@ -51,7 +50,8 @@ class Redactor:
 
     `key` makes the markers: equal secrets get equal markers, and a guess cannot be tested without the key. `rules` are
     the user's, beside ours; `allow` are patterns of texts that stay. `may_match` is a faster search: bytes in, out
-    whether any of `expressions()` occurs in them; without it each rule looks for itself.
+    whether any of `expressions()` occurs in them; without it each rule looks for itself. `vault` remembers what markers
+    stand for.
     """
 
     def __init__(
@@ -61,7 +61,9 @@ class Redactor:
         rules: Iterable[Rule] = (),
         allow: Iterable[re.Pattern[bytes]] = (),
         may_match: Callable[[bytes], bool] | None = None,
+        vault: Vault | None = None,
     ) -> None:
+        self.vault = vault
         self.counts: Counter[str] = Counter()
         self._key = key
         self._rules = (*RULES, *rules)
@@ -95,10 +97,18 @@ class Redactor:
         pieces.append(data[begin:])
         return b"".join(pieces)
 
+    def hide(self, data: bytes) -> bytes:
+        """A text about originals, such as a verdict, without any secret or the beginning of a remembered one."""
+        return self.redact(data) if self.vault is None else self.vault.hide(data, self.redact)
+
     def replacement(self, data: bytes, finding: Finding) -> bytes:
         """The marker for a finding, which is counted."""
         self.counts[finding.kind] += 1
-        return self.marker(finding.kind, data[finding.start : finding.end])
+        secret = data[finding.start : finding.end]
+        marker = self.marker(finding.kind, secret)
+        if self.vault is not None:
+            self.vault.keep(marker, secret)
+        return marker
 
     def marker(self, kind: str, secret: bytes) -> bytes:
         """What stands in the place of a secret. Of a private key only the base64 counts, so its layout does not."""

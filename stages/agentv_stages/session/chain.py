@@ -58,11 +58,12 @@ class SessionChain:
         self.make_cases, self.specs, self.parts = make_cases, specs, parts
         self.records = parts.make_records() if records is None else records
         self.own: list[Stage[Any, Any]] = [*parts.make_stages(), *stages]
-        self.decode = DecodeInputs(dialect, file, contexts, growing=growing)
+        redact = parts.redactor.redact if parts.redactor is not None else None
+        self.decode = DecodeInputs(dialect, file, contexts, growing=growing, redact=redact)
         self.normalize = Normalize(provider.tools)
         self.pair = Pair()
-        self.consolidate = Consolidate() if messages or self.own else None
-        self.observer = Observer(provider, dialect, watch)
+        self.consolidate = Consolidate(redact) if messages or self.own else None
+        self.observer = Observer(provider, dialect, watch, redacted=parts.redactor is not None)
         self.cases = make_cases()
         self.watchers: list[Watcher] = []
         self.batches = 0  # how many were observed
@@ -106,8 +107,10 @@ class SessionChain:
     def observe(self, batch: Batch) -> None:
         """Counts a batch that has passed all stages, and shows it to the cases and the watchers."""
         self.observer.observe(batch)
-        for case in self.cases:
-            case.on_batch(batch)
+        if self.cases:
+            original = self.parts.original(batch)
+            for case in self.cases:
+                case.on_batch(original)
         for watcher in self.watchers:
             watcher.observe(batch)
         self.batches += 1
@@ -134,7 +137,7 @@ class SessionChain:
         messages = self.consolidate.snapshot() if self.consolidate is not None else ConsolidateState()
         state = saved.state_of(self.pair.snapshot(), messages, self.observer)
         state.decoders = self.decode.snapshot().decoders
-        state.cases, state.specs = saved.saved_stages(self.cases), self.specs
+        state.cases, state.specs = self.parts.hidden(saved.saved_stages(self.cases)), self.specs
         state.records, state.stages = saved.saved_stages(self.records), saved.saved_stages(self.own)
         return saved.encode(state)
 

@@ -3,6 +3,8 @@
 If another file continues the main log, the row numbers and the decoder also continue.
 """
 
+from collections.abc import Callable
+
 from msgspec import Raw, Struct, convert
 
 from agentv_stages.chain.decode import Decode
@@ -70,8 +72,10 @@ class DecodeInputs:
         contexts: dict[str, DecodeContext] | None = None,
         *,
         growing: bool = False,
+        redact: Callable[[bytes], bytes] | None = None,
     ) -> None:
         self.dialect = dialect
+        self._redact = redact
         self.contexts = contexts if contexts is not None else {}
         self.decoders: dict[str, Decode] = {}
         self._main = file
@@ -91,7 +95,7 @@ class DecodeInputs:
 
     def fork(self) -> "DecodeInputs":
         """One for the same files; it is to be restored."""
-        copy = DecodeInputs(self.dialect, self._main, dict(self.contexts), growing=self._growing)
+        copy = DecodeInputs(self.dialect, self._main, dict(self.contexts), growing=self._growing, redact=self._redact)
         copy.decoders = {}
         return copy
 
@@ -126,7 +130,7 @@ class DecodeInputs:
         return tuple(last)
 
     def _decoder(self, file: str) -> Decode:
-        return Decode(self.dialect, self.contexts.get(file) or DecodeContext(file), sure_dialect)
+        return Decode(self.dialect, self.contexts.get(file) or DecodeContext(file), sure_dialect, self._redact)
 
     def save(self, file: str) -> bytes:
         """The state of the decoder of a file; equal for two decoders that will behave alike."""

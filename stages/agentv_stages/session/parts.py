@@ -7,11 +7,16 @@ stage with state has to have `snapshot` and `restore` (`Stateful`).
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Raw
 
 from agentv_stages.chain.lines import LineReader
 from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.stage import Chain, Stage
+
+if TYPE_CHECKING:  # compiling the rules takes time, and most sessions are not redacted
+    from agentv_stages.redaction.redactor import Redactor
 
 BatchStage: TypeAlias = Stage[Batch, Batch]
 MakeStage: TypeAlias = Callable[[], BatchStage]
@@ -25,18 +30,34 @@ STAGES: list[MakeStage] = []
 
 @dataclass(frozen=True)
 class Parts:
-    """The caller's additions, as functions that make them."""
+    """The caller's additions, as functions that make them; and what redacts the records after their transformations."""
 
     records: tuple[MakeStage, ...] = ()
     stages: tuple[MakeStage, ...] = ()
+    redactor: "Redactor | None" = None
 
     def make_records(self) -> list[BatchStage]:
         """The transformations of records of one session."""
-        return [make() for make in (*RECORDS, *self.records)]
+        made = [make() for make in (*RECORDS, *self.records)]
+        if self.redactor is None:
+            return made
+        from agentv_stages.redaction.records import RedactRecords
+
+        return [*made, RedactRecords(self.redactor)]
 
     def make_stages(self) -> list[BatchStage]:
         """The stages of one session that follow ours."""
         return [make() for make in (*STAGES, *self.stages)]
+
+    def original(self, batch: Batch) -> Batch:
+        """The batch as verdicts see it: with the texts that were redacted."""
+        vault = self.redactor.vault if self.redactor is not None else None
+        return batch if vault is None else vault.batch(batch)
+
+    def hidden(self, values: list[Raw]) -> list[Raw]:
+        """JSON about original events as it may be written: redacted again."""
+        redactor = self.redactor
+        return values if redactor is None else [Raw(redactor.hide(bytes(value))) for value in values]
 
 
 NONE = Parts()

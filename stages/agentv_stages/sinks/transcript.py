@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.figures.result import Observer
+from agentv_stages.figures.result import PARTIAL, Observer
 from agentv_stages.model.event import ToolCall
 from agentv_stages.model.message import Message, PairedCall, call_names
 from agentv_stages.model.payload import EMPTY_STRING, NULL, join_array, to_raw, told_path
@@ -25,7 +25,7 @@ LONGEST_REASON = 400  # bytes of JSON; a longer one is left out, so that the res
 _HEAD = b'{"schema_version":"agentv.transcript.v1",'
 GAP_END = len(_HEAD) + GAP
 """The first row's totals end here, in bytes: what stands before may change until the session has ended."""
-_CAPTURE = b',"capture":{"content":"full","redaction_level":"none"},"source":'
+_CAPTURE = b',"capture":{"content":"full","redaction_level":"%b"},"source":'
 _STATUS = {"ok": b"ok", "error": b"error", "denied": b"error", "cancelled": b"error", "unpaired": b"unknown"}
 _encode = msgspec.json.Encoder().encode
 _COMMAND = re.compile(rb'\s*\{\s*"(?:command|cmd|script)"')  # an input that shows the command of a shell call
@@ -50,6 +50,7 @@ class Identity(Struct):
     git_branch: str | None = None
     cwd: str | None = None
     version: str | None = None
+    redaction_level: str = "none"
 
     @classmethod
     def of(
@@ -77,6 +78,7 @@ class Identity(Struct):
             git_branch=opening.git_branch,
             cwd=opening.cwd,
             version=opening.version,
+            redaction_level=PARTIAL if observer.redacted else "none",
         )
 
     def source(self) -> bytes:
@@ -106,7 +108,7 @@ class TranscriptRows:
             _encode(identity.test_id),
             _encode(identity.target),
         )
-        self._tail = _CAPTURE + identity.source() + b"}\n"
+        self._tail = _CAPTURE % identity.redaction_level.encode() + identity.source() + b"}\n"
 
     def render(self, messages: list[Message]) -> bytes:
         """One line per message."""

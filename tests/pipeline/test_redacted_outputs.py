@@ -1,0 +1,146 @@
+"""No output of any command has a secret of a log that was read with `--redact`."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentv_stages.redaction.redactor import Redactor
+from agentv_stages.redaction.vault import MARKER
+from agentv_stages.session.parts import Parts
+from agentv_stages.sinks.event_lines import EventLines
+from agentv_stream.errors import NotALog
+from agentv_stream.summary import SessionReader, read_file
+from support.consuming import STREAM, Ran, run
+from support.decoding import FIXTURES
+from support.fixture_logs import EXAMPLES, LOGS
+from support.planted import Planter, files_below, leaks
+
+
+class Planted:
+    """A folder with the logs of all agents, each with secrets in its texts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.planter = Planter()
+        self.logs: list[Path] = []
+        self.in_log: dict[Path, int] = {}
+        for root in (FIXTURES, EXAMPLES):
+            shutil.copytree(root, folder / root.name, ignore=shutil.ignore_patterns("*.py", "*.sh", "*.yaml"))
+        for log in LOGS:
+            root = FIXTURES if log.is_relative_to(FIXTURES) else EXAMPLES
+            copy = folder / root.name / log.relative_to(root)
+            self.logs.append(copy)
+            self.in_log[copy] = self._plant(copy, log.read_bytes())
+
+    def _plant(self, copy: Path, data: bytes) -> int:
+        """How many secrets are in the copy; none where the agent is recognised by its texts alone."""
+        before = len(self.secrets)
+        copy.write_bytes(self.planter.plant(data, 6))
+        try:
+            SessionReader(read_file(str(copy)), str(copy))
+        except NotALog:
+            copy.write_bytes(data)
+            del self.secrets[before:]
+        return len(self.secrets) - before
+
+    @property
+    def secrets(self) -> list[str]:
+        return self.planter.secrets
+
+    def of(self, log: Path) -> Path:
+        """The planted copy of a log."""
+        return next(copy for copy in self.logs if copy.name == log.name and copy.parent.name == log.parent.name)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
+    return Planted(tmp_path_factory.mktemp("planted"))
+
+
+def seen(ran: Ran, secrets: list[str]) -> list[str]:
+    """The secrets on standard output and standard error."""
+    text = ran.out.decode("utf-8", "replace") + ran.err
+    return [secret for secret in secrets if secret in text]
+
+
+COMMANDS = {
+    "import": ["import", "{logs}", "--out", "{out}/t", "--atif", "{out}/a", "--jsonl", "{out}/r.jsonl"],
+    "import a data set": ["import", "{logs}", "--parquet", "{out}/p", "--engine", "process", "--workers", "2"],
+    "tail": ["tail", "{logs}", "--once", "--out", "{out}", "--state", "{out}/state", "--stream-log", "raw"],
+    "tail events": ["tail", "{logs}", "--once", "--events", "--no-cursors"],
+    "watch": ["watch", "{logs}", "--json", "--once", "--since", "1d"],
+    "consume": ["consume", "{log}", "--out", "{out}", "--stream-log", "summary", "--stats", "-"],
+    "show": ["show", "{log}", "--full"],
+    "show rows": ["show", "{log}", "--json"],
+    "check": ["check", "{spec}", "{log}", "--json"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_secret_is_in_what_a_command_writes_or_prints(name: str, planted: Planted, tmp_path: Path) -> None:
+    words = {"{logs}": str(planted.folder), "{log}": str(planted.of(STREAM)), "{spec}": str(EXAMPLES / "spec.yaml")}
+    out = tmp_path / "out"
+    arguments = [words.get(word, word.replace("{out}", str(out))) for word in COMMANDS[name]]
+    if "--parquet" in arguments:
+        pytest.importorskip("pyarrow")
+    out.mkdir()
+    ran = run(tmp_path, *arguments, "--redact", AGENTV_STREAM_STATE=str(tmp_path / "key"))
+    assert ran.code in (0, 1, 4), ran.err  # 1: a verdict failed; 4: a fixture is no log
+    assert not leaks(planted.secrets, out)
+    assert not seen(ran, planted.secrets)
+    texts = _data_set(out / "p") if "--parquet" in arguments else b"".join(map(Path.read_bytes, files_below(out)))
+    assert not [secret for secret in planted.secrets if secret.encode() in texts]
+    if name != "check":  # the texts of the planted log are there, with markers
+        assert MARKER.search(texts + ran.out) is not None
+
+
+def _data_set(place: Path) -> bytes:
+    import pyarrow.parquet as pq
+
+    return b"".join(str(pq.read_table(path).to_pylist()).encode() for path in place.rglob("*.parquet"))
+
+
+def test_there_are_many_secrets_in_logs_of_every_agent(planted: Planted) -> None:
+    assert len(planted.secrets) >= 200
+    assert {log.parent.relative_to(planted.folder).parts[1] for log in planted.logs if "fixtures" in log.parts} >= {
+        *(path.name for path in FIXTURES.iterdir() if any(path.rglob("*.json*")))
+    }
+
+
+def facts_of(log: Path, redactor: Redactor | None) -> bytes:
+    """Everything about a session but its texts and their sizes: ids, places and kinds of events, pairing, figures."""
+    reader = SessionReader(read_file(str(log)), str(log), messages=True, parts=Parts(redactor=redactor))
+    facts: list[object] = []
+    lines = EventLines("session")
+    for batch in reader.batches():
+        facts += [(type(event).__name__, event.source, json.loads(lines.line(event))["id"]) for event in batch.events]
+        facts += [
+            (m.index, m.turn, m.role, m.source, [(c.call.call_id, c.call.tool) for c in m.calls])
+            for m in batch.messages
+        ]
+        facts += [(fault.reason, fault.row, fault.offset, fault.length) for fault in batch.faults]
+    result = msgspec.to_builtins(reader.result())
+    result.pop("redaction_level", None)
+    _drop_sizes(result)
+    return msgspec.json.encode([*facts, result])
+
+
+def _drop_sizes(value: Any) -> None:
+    """Takes out what counts the bytes of texts."""
+    if isinstance(value, dict):
+        for name in [name for name in value if "bytes" in name or "chars" in name]:
+            del value[name]
+        for item in value.values():
+            _drop_sizes(item)
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.parent.name}-{log.name}")
+def test_ids_places_pairing_and_figures_are_those_of_the_original(log: Path, planted: Planted) -> None:
+    copy = planted.of(log)
+    redactor = Redactor(b"k" * 32)
+    assert json.loads(facts_of(copy, redactor)) == json.loads(redactor.redact(facts_of(copy, None)))
+    assert redactor.counts or not planted.in_log[copy]

@@ -1,0 +1,77 @@
+"""Secrets in the texts of real small logs: a log in, the same log with a made-up secret in each of its longer texts."""
+
+import json
+import random
+import string
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+KEPT = frozenset(("signature", "thoughtSignature", "encrypted_content", "model", "type", "role", "timestamp"))
+LETTERS = string.ascii_letters + string.digits
+FORMS = (
+    ("sk-ant-api03-", 93, "AA"),
+    ("ghp_", 36, ""),
+    ("AIza", 35, ""),
+    ("xoxb-", 40, ""),
+    ("gsk_", 52, ""),
+    ("https://user:", 20, "@db.internal/x"),
+    ("Authorization: Bearer ", 40, ""),
+    ("SERVICE_TOKEN=", 30, ""),
+    ("glpat-", 20, ""),
+    ("hf_", 34, ""),
+)
+
+
+class Planter:
+    """Makes secrets, each another one; `secrets` has the parts that must not be seen."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self.secrets: list[str] = []
+        self._chance = random.Random(seed)
+
+    def secret(self) -> str:
+        before, length, behind = FORMS[len(self.secrets) % len(FORMS)]
+        letters = string.ascii_letters if before == "hf_" else LETTERS
+        made = "a1B" if letters is LETTERS else "aB"
+        made += "".join(self._chance.choice(letters) for _ in range(length - len(made)))
+        self.secrets.append(made)
+        return f"{before}{made}{behind}"
+
+    def plant(self, data: bytes, most: int = 40) -> bytes:
+        """The log with secrets in up to `most` of its texts that have a space, so that are no ids."""
+        lines = data.splitlines() if data.count(b"\n") > 2 or not data.lstrip().startswith((b"{\n", b"[\n")) else [data]
+        left = [most]
+        return b"\n".join(self._line(line, left) for line in lines) + b"\n"
+
+    def _line(self, line: bytes, left: list[int]) -> bytes:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            return line
+        return json.dumps(self._value(value, left), ensure_ascii=False, separators=(",", ":")).encode()
+
+    def _value(self, value: Any, left: list[int]) -> Any:
+        if isinstance(value, dict):
+            return {key: item if key in KEPT else self._value(item, left) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._value(item, left) for item in value]
+        if isinstance(value, str) and " " in value and left[0] > 0 and not value.lstrip().startswith(("{", "[")):
+            left[0] -= 1
+            return f"{value} {self.secret()} "
+        return value
+
+
+def files_below(*places: Path) -> Iterator[Path]:
+    """All files in folders."""
+    for place in places:
+        yield from (path for path in place.rglob("*") if path.is_file())
+
+
+def leaks(secrets: list[str], *places: Path) -> list[tuple[str, str]]:
+    """Which secrets are in which files below the places, or in their names."""
+    found: list[tuple[str, str]] = []
+    for path in files_below(*places):
+        data = path.read_bytes() + str(path).encode()
+        found += [(str(path), secret) for secret in secrets if secret.encode() in data]
+    return found
