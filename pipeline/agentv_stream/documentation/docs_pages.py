@@ -71,9 +71,8 @@ counts as not set. Relative paths are relative to the current folder. A wrong va
 
 ## Settings
 
-They apply to [`consume`](cli.md#consume), which has an option for each of them except `roots`, `bound`, `redact-rules` and
-`redact-allow`. Other
-commands use some of them:
+They apply to [`consume`](cli.md#consume), which has an option for each of them except `roots`, `bound`, `redact-rules`
+and `redact-allow`. Other commands use some of them:
 
 | command | uses |
 |---|---|

@@ -89,7 +89,7 @@ class Child:
         self._stale = stale
         self._save = OutputFile(save, another=lambda: save) if save is not None else None
         self._redactor = redactor
-        self._redacted: "RedactStream | None" = None  # what goes into the file of the raw stream
+        self._redacted: RedactStream | None = None  # what goes into the file of the raw stream
         self._redacted_errors: RedactedErrors | None = None
         if redactor is not None:
             self._redacted = redact_stream(redactor)

@@ -311,9 +311,7 @@ class StreamDecoder:
         state.growing.clear()
         let_all_go(state.scripts, batch)
         # It contains the run's messages with their times, but an error's text comes after its time.
-        again = b'"timestamp":' in record.data and state.repeats.again(
-            f"agent_end {crc32(record.data)}", record.length
-        )
+        again = b'"timestamp":' in record.data and state.repeats.again(f"agent_end {crc32(record.data)}", record.length)
         if again or line.will_retry or line.is_terminal is False:
             batch.ignore("agent_end")
         elif state.stop == "error" and line.will_retry is None:
