@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from agentv_stages.figures.result import Result, SessionFacts
+from agentv_stages.model.tokens import TokenTotals
 from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.extras import extra
 
@@ -80,7 +81,7 @@ def _estimate(result: Result) -> float | None:
     model = next(iter(by_model), result.session.model)
     if len(by_model) <= 1:
         by_model = {model: result.tokens} if model is not None else {}
-    if not by_model or sum(tokens.get("input") or 0 for tokens in by_model.values()) != (result.tokens["input"] or 0):
+    if not by_model or sum(tokens.input or 0 for tokens in by_model.values()) != (result.tokens.input or 0):
         return None  # of the rest nobody knows whose it is
     total = Decimal(0)
     when = result.session.started_at
@@ -93,18 +94,17 @@ def _estimate(result: Result) -> float | None:
     return float(total)
 
 
-def _price(model: str, tokens: dict[str, Any], calls: int, at: datetime | None) -> Decimal | None:
+def _price(model: str, tokens: TokenTotals, calls: int, at: datetime | None) -> Decimal | None:
     """The price of a model's tokens; None for an unknown model or unknown tokens."""
     prices = extra("genai_prices", "prices", "an estimate of costs")
-    given, output = tokens.get("input"), tokens.get("output")
-    if given is None or output is None:
+    if tokens.input is None or tokens.output is None:
         return None
     fields = {
-        "input_tokens": given,
-        "output_tokens": output,
-        "cache_read_tokens": tokens.get("cached"),
-        "cache_write_tokens": tokens.get("cache_write"),
-        "cache_write_1h_tokens": tokens.get("cache_write_1h"),
+        "input_tokens": tokens.input,
+        "output_tokens": tokens.output,
+        "cache_read_tokens": tokens.cached,
+        "cache_write_tokens": tokens.cache_write,
+        "cache_write_1h_tokens": tokens.cache_write_1h,
     }
     if any(value is not None and not 0 <= value < _MOST_TOKENS for value in fields.values()):
         return None

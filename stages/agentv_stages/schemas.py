@@ -10,8 +10,10 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from agentv_stages.figures.result import Evidence, Outputs, SessionFacts
+from agentv_stages.figures.summary import ToolUseSummary
 from agentv_stages.model.event import Kind, Origin, Outcome, Status
 from agentv_stages.model.fault import Reason
+from agentv_stages.model.tokens import TokenTotals
 from agentv_stages.sinks.atif_document import VERSION as ATIF
 from agentv_stages.sinks.atif_document import AtifTrajectory
 from agentv_stages.trajectory import CaseResult
@@ -160,100 +162,6 @@ class DeadLetter(Struct):
     text: str | UnsetType = UNSET
     base64: str | UnsetType = UNSET
     blob: str | UnsetType = UNSET
-
-
-class WatchedRun(Struct):
-    command: str
-    turn: int | None
-    stream: str
-
-
-class BobbinRun(Struct):
-    command: str
-    turn: int | None
-
-
-class ToolRowFigures(Struct):
-    calls: int
-    errors: int
-    p50_ms: float | None
-    p95_ms: float | None
-    total_ms: int | None
-    bytes_in: int
-    bytes_out: int
-
-
-class StreamRow(Struct):
-    turns: int
-    tool_calls: int
-    edits: int
-
-
-class ByKind(Struct):
-    read: int
-    write: int
-    execute: int
-    search: int
-    plan: int
-    ask: int
-    other: int
-
-
-class ByOrigin(Struct):
-    system: int
-    mcp: int
-
-
-class ByOutcome(Struct):
-    ok: int
-    error: int
-    denied: int
-    cancelled: int
-    unpaired: int
-
-
-class ToolUseSummary(Struct):
-    """Tool statistics of a session; docs/metrics.md defines every number."""
-
-    schema_version: Literal["agentv_stream.tool_use_summary.v1"]
-    by_tool: dict[str, int]
-    total_tool_calls: int
-    first_edit_turn: int | None
-    tool_sequence: list[str]
-    bobbin_commands: list[BobbinRun]
-    watched_commands: dict[str, list[WatchedRun]]
-    kind_sequence: list[Kind]
-    first_successful_edit_turn: int | None
-    first_edit_tool_index: int | None
-    first_edit_seconds: float | None
-    shell_edits: int
-    by_kind: ByKind
-    by_origin: ByOrigin
-    by_mcp_server: dict[str, int]
-    by_outcome: ByOutcome
-    tools: dict[str, ToolRowFigures]
-    by_stream: dict[str, StreamRow]
-    turns: int
-    first_edit_turn_lines: int | None
-    by_tool_truncated: bool | UnsetType = UNSET
-    tools_truncated: bool | UnsetType = UNSET
-    by_stream_truncated: bool | UnsetType = UNSET
-    by_mcp_server_truncated: bool | UnsetType = UNSET
-    tool_sequence_truncated: bool | UnsetType = UNSET
-    kind_sequence_truncated: bool | UnsetType = UNSET
-    watched_commands_truncated: bool | UnsetType = UNSET
-
-
-class TokenTotals(Struct):
-    """Tokens of a session; `output` is null and `output_at_least` set where only placeholders were seen."""
-
-    input: int | None
-    cached: int | None
-    cache_write: int | None
-    cache_write_1h: int | None
-    output: int | None
-    reasoning: int | None
-    output_at_least: int | UnsetType = UNSET
 
 
 class ResultFile(Struct):

@@ -4,9 +4,10 @@ import ast
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module, metadata
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -67,6 +68,48 @@ def test_every_public_name_says_what_it_is() -> None:
     for thing in (Adapter, NormalizedCall, Outcome, Report, Spec, SpecCase):  # what public functions give
         public[thing.__name__] = thing
     assert [name for found in public for name in _undocumented(found, public[found])] == []
+
+
+NOT_OPENED = ("Provider", "Dialect", "LogRoot", "SpecCase", "Outcome", "GroupFigures", "BulkReport", "BulkTask")
+"""Their parts are not part of this API."""
+
+
+def _classes(annotation: object) -> Iterator[type]:
+    """Our classes in an annotation, at any depth."""
+    inner: tuple[Any, ...] = get_args(annotation)
+    for argument in inner:
+        if isinstance(argument, list):  # the parameters of a callable
+            parameters: list[Any] = argument  # pyright: ignore[reportUnknownVariableType] - any annotations
+            for parameter in parameters:
+                yield from _classes(parameter)
+        else:
+            yield from _classes(argument)
+    if isinstance(annotation, type) and annotation.__module__.startswith("agentv_"):
+        yield annotation
+
+
+def _signatures(name: str, thing: object) -> Iterator[tuple[str, object]]:
+    """Annotations of a function, of fields, and of the public methods and properties of a class."""
+    if inspect.isfunction(thing):
+        yield from ((name, hint) for hint in get_type_hints(inspect.unwrap(thing)).values())
+    if not inspect.isclass(thing) or name in NOT_OPENED:
+        return
+    fields: Iterable[str] = getattr(thing, "__struct_fields__", getattr(thing, "__dataclass_fields__", ()))
+    hints = get_type_hints(thing) if fields else {}
+    yield from ((f"{name}.{field}", hints[field]) for field in fields if not field.startswith("_"))
+    for member, value in vars(thing).items():
+        function = value.fget if isinstance(value, property) else getattr(value, "func", value)
+        if inspect.isfunction(function) and not member.startswith("_"):
+            yield from _signatures(f"{name}.{member}", function)
+
+
+def test_every_type_in_a_signature_can_be_imported_from_the_package() -> None:
+    public = {name: getattr(agentv_stream, name) for name in agentv_stream.__all__}
+    known = {id(thing) for thing in public.values()}
+    hints = [found for name in public for found in _signatures(name, public[name])]
+    used = [(where, kind) for where, hint in hints for kind in _classes(hint)]
+    assert {where: kind for where, kind in used if id(kind) not in known} == {}
+    assert len(used) > 200
 
 
 def test_what_type_checkers_see_is_what_is_exported() -> None:

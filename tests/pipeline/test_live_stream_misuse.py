@@ -128,7 +128,8 @@ async def test_statistics_are_snapshots_that_cost_nothing_while_nothing_comes() 
     async with open_stream(LOG) as stream:
         async for _ in stream.events():
             before = stream.statistics
-            before["total_tool_calls"] = -1
+            with pytest.raises(AttributeError, match="immutable"):
+                before.total_tool_calls = -1  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue] - frozen
             assert stream.statistics["total_tool_calls"] >= 0
             assert stream.statistics["tool_sequence"] is before["tool_sequence"]  # not made anew
     assert stream.result is not None

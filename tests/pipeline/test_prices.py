@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agentv_stages.figures.result import Result
+from agentv_stages.model.tokens import TokenTotals
 from agentv_stream import import_sessions, summarize, summarize_many
 from agentv_stream.prices import cost_text, estimate_cost, price_table_date
 from support.consuming import consume
@@ -13,13 +15,14 @@ from support.made_sessions import make_folder
 
 pytest.importorskip("genai_prices", reason="the prices extra is not installed")
 MODEL = "claude-sonnet-4-5-20250929"
-TOKENS = {"input": 1_000_000, "cached": 500_000, "cache_write": 100_000, "cache_write_1h": 0, "output": 10_000}
+TOKENS = TokenTotals(1_000_000, 500_000, 100_000, 0, 10_000, None)
+TWICE = TokenTotals(2_000_000, 1_000_000, 200_000, 0, 20_000, None)
 
 
 def _result(tmp_path: Path) -> Result:
     result = summarize(make_folder(tmp_path, 1)[0])
     result.session.model = MODEL
-    result.tokens, result.tokens_by_model, result.model_calls = dict(TOKENS), {MODEL: dict(TOKENS)}, 100
+    result.tokens, result.tokens_by_model, result.model_calls = TOKENS, {MODEL: TOKENS}, 100
     return result
 
 
@@ -48,7 +51,7 @@ def test_what_the_agent_told_is_left_alone_and_the_difference_shown(tmp_path: Pa
 @pytest.mark.parametrize("model", ["mock-model", "", "<synthetic>", "claude-from-tomorrow-99-x"])
 def test_an_unknown_model_has_no_price(tmp_path: Path, model: str) -> None:
     result = _result(tmp_path)
-    result.session.model, result.tokens_by_model = model, {model: dict(TOKENS)}
+    result.session.model, result.tokens_by_model = model, {model: TOKENS}
     estimate_cost(result)
     assert result.estimated_cost_usd is None
     assert json.loads(result.to_json())["estimated_cost_usd"] is None
@@ -63,26 +66,26 @@ def test_a_name_that_is_shown_to_people_has_no_price(tmp_path: Path) -> None:
 
 def test_one_unknown_model_of_two_makes_the_whole_unknown(tmp_path: Path) -> None:
     result = _result(tmp_path)
-    result.tokens_by_model["mock-model"] = dict(TOKENS)
-    result.tokens = {name: 2 * count for name, count in TOKENS.items()}
+    result.tokens_by_model["mock-model"] = TOKENS
+    result.tokens = TWICE
     estimate_cost(result)
     assert result.estimated_cost_usd is None
 
 
 def test_tokens_of_which_no_model_is_told_have_no_price_beside_several_models(tmp_path: Path) -> None:
     result = _result(tmp_path)
-    result.tokens_by_model["claude-3-5-haiku-20241022"] = dict(TOKENS)
-    result.tokens = {name: 2 * count for name, count in TOKENS.items()}
+    result.tokens_by_model["claude-3-5-haiku-20241022"] = TOKENS
+    result.tokens = TWICE
     estimate_cost(result)
     assert result.estimated_cost_usd == pytest.approx(1.875 + 0.50)
-    result.tokens["input"] += 1_000_000
+    result.tokens = replace(TWICE, input=3_000_000)
     estimate_cost(result)
     assert result.estimated_cost_usd is None
 
 
 def test_tokens_that_the_log_does_not_say_have_no_price(tmp_path: Path) -> None:
     result = _result(tmp_path)
-    result.tokens["output"] = None
+    result.tokens = replace(TOKENS, output=None)
     estimate_cost(result)
     assert result.estimated_cost_usd is None
 
@@ -90,7 +93,7 @@ def test_tokens_that_the_log_does_not_say_have_no_price(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [f"anthropic/{MODEL}", f"us.anthropic.{MODEL}-v1:0", "claude-sonnet-4-5@20250929"])
 def test_names_of_clouds_are_the_same_model(tmp_path: Path, name: str) -> None:
     result = _result(tmp_path)
-    result.tokens_by_model = {name: dict(TOKENS)}
+    result.tokens_by_model = {name: TOKENS}
     estimate_cost(result)
     assert result.estimated_cost_usd == pytest.approx(1.875)
 
@@ -98,8 +101,8 @@ def test_names_of_clouds_are_the_same_model(tmp_path: Path, name: str) -> None:
 def test_input_that_was_all_in_the_cache_has_a_price_however_many_calls_it_took(tmp_path: Path) -> None:
     """The means of its parts, rounded each, were more than that of the input, and the estimate was null."""
     result = _result(tmp_path)
-    tokens = {"input": 4220, "cached": 316, "cache_write": 3904, "cache_write_1h": 0, "output": 636}
-    result.tokens, result.tokens_by_model = dict(tokens), {MODEL: dict(tokens)}
+    tokens = TokenTotals(4220, 316, 3904, 0, 636, None)
+    result.tokens, result.tokens_by_model = tokens, {MODEL: tokens}
     expected = (316 * 0.30 + 3904 * 3.75 + 636 * 15) / 1e6
     for calls in range(1, 300):
         result.model_calls = calls

@@ -4,9 +4,11 @@ import json
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from agentv_stages.figures import result as results
 from agentv_stages.figures.result import Observer, Result, settled
+from agentv_stages.figures.summary import StreamRow
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import SessionInfo, Summary
 from agentv_stages.model.fault import Fault, Part
@@ -29,11 +31,12 @@ def test_a_short_result_is_indented_and_ends_in_a_line_end(result: Result) -> No
 
 def test_a_long_result_is_one_line_in_short_pieces(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "MOST_INDENTED", 100)
-    result.tool_use_summary["tool_sequence"] = ["Read"] * 5_000
+    result.tool_use_summary = replace(result.tool_use_summary, tool_sequence=["Read"] * 5_000)
     pieces = list(result.json_pieces())
     assert b"".join(pieces) == msgspec.json.encode(result) + b"\n"
     assert max(map(len, pieces)) <= SIZE * len('"Read",')
-    result.tool_use_summary["by_stream"] = {f"sidechain:{i}": {"turns": i} for i in range(3 * SIZE)}
+    rows = {f"sidechain:{i}": StreamRow(i, 0, 0) for i in range(3 * SIZE)}
+    result.tool_use_summary = replace(result.tool_use_summary, by_stream=rows)
     assert result.to_json() == msgspec.json.encode(result) + b"\n"
 
 

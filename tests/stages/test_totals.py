@@ -12,7 +12,7 @@ from agentv_stages.figures import call_sums
 from agentv_stages.figures.totals import MOST_PROCESSES, Totals, TotalsState
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AnyEvent, SessionEnd, SessionInfo, TokenUsage
-from agentv_stages.model.tokens import Tokens, tokens_json
+from agentv_stages.model.tokens import Tokens, TokenTotals, token_totals
 from support.events import at, batch, end, text, usage
 
 
@@ -22,8 +22,8 @@ def told(*events: AnyEvent) -> Totals:
     return totals
 
 
-def tokens(*events: AnyEvent) -> dict[str, Any]:
-    return tokens_json(told(*events).tokens())
+def tokens(*events: AnyEvent) -> TokenTotals:
+    return token_totals(told(*events).tokens())
 
 
 def test_nothing_known_is_null_and_never_zero() -> None:
@@ -56,7 +56,7 @@ def test_a_new_session_costs_what_its_own_streams_cost(covers: bool, monkeypatch
         )
         costs.append(len(added))
     assert max(costs[40:]) == max(costs[4:10])
-    assert (tokens_json(totals.tokens())["input"], len(totals.by_stream())) == (50 * (15 if covers else 25), 51)
+    assert (token_totals(totals.tokens())["input"], len(totals.by_stream())) == (50 * (15 if covers else 25), 51)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -155,7 +155,7 @@ def test_a_stream_that_went_on_after_the_total_of_all_is_added(order: tuple[int,
         usage(3, "t3", stream="subagent:b", scope="segment", input=100, output=20, model="n"),
     ]
     totals = told(*(told_of[n] for n in order))
-    assert tokens_json(totals.tokens())["input"] == 115
+    assert token_totals(totals.tokens())["input"] == 115
     restored = Totals()
     restored.restore(msgspec.json.decode(msgspec.json.encode(totals.snapshot()), type=TotalsState))
     assert restored.tokens() == totals.tokens()
@@ -287,7 +287,7 @@ def test_a_restart_changes_nothing() -> None:
         state = again.state
         turns = (state.model_calls, state.last_input, state.agent_num_turns)
         return (
-            tokens_json(again.tokens()),
+            token_totals(again.tokens()),
             again.by_stream(),
             again.by_model(),
             again.cost_usd,
@@ -349,7 +349,7 @@ def test_what_a_process_spent_that_was_killed_counts_beside_the_totals_of_the_ot
     again = Totals()
     again.restore(msgspec.json.decode(msgspec.json.encode(told(*events[:2]).snapshot())))
     again.observe(batch(*events[2:]))
-    assert tokens_json(again.tokens()) == seen
+    assert token_totals(again.tokens()) == seen
 
 
 def test_sub_agents_of_a_process_that_was_killed_count_though_their_logs_are_read_behind() -> None:
@@ -417,7 +417,7 @@ def test_processes_over_the_cap_are_summed_up() -> None:
     for n in range(100):
         killed += [usage(1 + 2 * n, f"m{n}", input=30, output=3), saved(2 + 2 * n, 30 * (n + 1), 3 * (n + 1))]
     observer = told(*killed)
-    assert tokens_json(observer.tokens())["input"] == 101 * 30
+    assert token_totals(observer.tokens())["input"] == 101 * 30
     assert len(observer.state.processes) == MOST_PROCESSES
 
 

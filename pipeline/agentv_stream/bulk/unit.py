@@ -90,6 +90,7 @@ class Task(Struct, frozen=True):
 
     @property
     def size(self) -> int:
+        """The bytes of its files as stored."""
         return sum(unit.size for unit in self.units)
 
 

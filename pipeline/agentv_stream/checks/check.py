@@ -161,14 +161,11 @@ def check_source(
 
     check = SourceCheck(str(path))
     end = silent_end(path) if path.suffix == ".json" else run_end(path)
-    task = end.test_id if end is not None else None
-    chosen = _cases_of_run(end, specs) if end is not None and task is not None and case is None else None
-    if chosen == []:
-        check.unlisted = task
+    chosen = _chosen(path, end, specs, case)
+    if not chosen:
+        check.unlisted = task = end.test_id if end is not None else None
         check.warnings.append(f"the spec has no case {task!r}: the run is not judged")
         return check
-    if chosen is None:
-        chosen = cases_for(_name_of(path, end, specs), specs, case)
     check.specs = [str(spec.path) for spec, _ in chosen]
     checker = Checker([one for _, one in chosen])
     check.turns, checker.parts = checker.turns, parts
@@ -202,6 +199,19 @@ def check_source(
         _ended(check, end)
     check.warnings += target_warnings([one for _, one in chosen], reader.provider)
     return check
+
+
+def cases_of_source(path: Path | None, specs: Sequence[Spec], case: str | None) -> list[tuple[Spec, SpecCase]]:
+    """The cases that apply to a source, as `check_source` chooses them; without a path, the named case or all.
+
+    None apply to an attempt of `run` at a task that no spec has a case for. Raises: SpecError for an unknown `case`.
+    """
+    return cases_for("", specs, case) if path is None else _chosen(path, run_end(path), specs, case)
+
+
+def _chosen(path: Path, end: RunEnd | None, specs: Sequence[Spec], case: str | None) -> list[tuple[Spec, SpecCase]]:
+    chosen = _cases_of_run(end, specs) if end is not None and case is None else None
+    return cases_for(_name_of(path, end, specs), specs, case) if chosen is None else chosen
 
 
 def _cases_of_run(end: RunEnd, specs: Sequence[Spec]) -> list[tuple[Spec, SpecCase]] | None:

@@ -10,13 +10,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 
 from agentv_stages.figures.result import Result
+from agentv_stages.figures.summary import ToolUseSummary, typed
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.message import Message
@@ -67,9 +68,9 @@ class FollowedSession:
         return self._chain.dialect.name
 
     @property
-    def statistics(self) -> dict[str, Any]:
+    def statistics(self) -> ToolUseSummary:
         """The `tool_use_summary` so far (docs/metrics.md); built on each access."""
-        return self._chain.observer.stats.summary()
+        return typed(self._chain.observer.stats.summary())
 
     def result(self) -> Result:
         """The result that the session would have if it ended here; made on each call, in time proportional to it.

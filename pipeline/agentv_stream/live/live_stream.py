@@ -6,13 +6,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from agentv_stages.figures.result import Result
 from agentv_stages.figures.stats import Stats
+from agentv_stages.figures.summary import ToolUseSummary, typed
 from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.message import Message
@@ -119,7 +120,7 @@ class LiveStream:
         self._handover = handover
         self._ended = anyio.Event()
         self._iterated: str | None = None
-        self._summary: dict[str, Any] = {}
+        self._summary: ToolUseSummary | None = None
         self._summary_at = -1  # number of batches observed when it was made
         self.report: Report | None = None
 
@@ -145,17 +146,17 @@ class LiveStream:
         return _Iteration(self._handover, pick, self._ended)
 
     @property
-    def statistics(self) -> dict[str, Any]:
+    def statistics(self) -> ToolUseSummary:
         """The `tool_use_summary` so far (docs/metrics.md); all its keys exist even before the first record.
 
         A snapshot, which does not change. It is rebuilt when new batches came, in time proportional to its lists.
         """
         observer, at = self._session.observer, self._session.batches
         if observer is None:
-            return Stats(self._session.settings.watch).summary()
-        if at != self._summary_at:  # else asking at each event of a large batch rebuilds it each time
-            self._summary, self._summary_at = observer.stats.summary(), at
-        return dict(self._summary)
+            return typed(Stats(self._session.settings.watch).summary())
+        if self._summary is None or at != self._summary_at:  # rebuilding it at each event of a batch would be slow
+            self._summary, self._summary_at = typed(observer.stats.summary()), at
+        return self._summary
 
     def stop(self) -> None:
         """Stops reading: what was read is still processed and delivered, and the result is as if the input ended there.

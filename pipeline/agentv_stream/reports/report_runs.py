@@ -216,7 +216,7 @@ def _recount(run: Run, stream: Path) -> None:
     except AgentvStreamError:
         return
     kept = dict(run.historical)
-    _summary(run, result.tool_use_summary)
+    _summary(run, result.tool_use_summary.as_dict())
     recounted = run.historical.get("first_edit_turn_lines")
     run.historical = {**run.historical, **kept}
     if recounted is not None:

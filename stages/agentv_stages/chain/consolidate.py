@@ -132,6 +132,11 @@ class Consolidate:
             self._seal(message)
         return (Batch(messages=left),) if left else ()
 
+    @property
+    def first_unfinished(self) -> int | None:
+        """The lowest index of a message that was not emitted yet; None if all were."""
+        return min((m.index for held in (self._current, self._waiting) for m in held.values()), default=None)
+
     def snapshot(self) -> ConsolidateState:
         """The messages that are unfinished or waiting; `restore` finds the open calls in them."""
         turns = self._turns.snapshot()

@@ -9,13 +9,14 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentv_stages.figures.facts import Facts, FactsObserver
 from agentv_stages.figures.stats import Stats
+from agentv_stages.figures.summary import ToolUseSummary, typed
 from agentv_stages.figures.totals import Totals
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import Status
 from agentv_stages.model.provider import Dialect, Provider
 from agentv_stages.model.slices import SIZE, Slices, is_map_of_slices
 from agentv_stages.model.times import iso
-from agentv_stages.model.tokens import tokens_json
+from agentv_stages.model.tokens import TokenTotals, token_totals
 
 SCHEMA = "agentv_stream.result.v1"
 MOST_INDENTED = 256 * 1024
@@ -85,8 +86,8 @@ class Result(Struct):
     session: SessionFacts
     status: Status
     evidence: Evidence
-    tool_use_summary: dict[str, Any]
-    tokens: dict[str, Any]
+    tool_use_summary: ToolUseSummary
+    tokens: TokenTotals
     cost_usd: float | None
     duration_ms: int | None
     records: int
@@ -97,8 +98,8 @@ class Result(Struct):
     losses: list[str]
     outputs: Outputs
     schema_version: str = SCHEMA
-    tokens_by_model: dict[str, dict[str, Any]] = {}
-    tokens_by_stream: dict[str, dict[str, Any]] = {}
+    tokens_by_model: dict[str, TokenTotals] = {}
+    tokens_by_stream: dict[str, TokenTotals] = {}
     model_calls: int = 0
     estimated_cost_usd: float | UnsetType | None = UNSET
     price_table_date: str | UnsetType = UNSET
@@ -110,6 +111,11 @@ class Result(Struct):
     attempt: int | UnsetType = UNSET
     source: str | UnsetType = UNSET
     redaction_level: str | UnsetType = UNSET
+
+    def __repr__(self) -> str:
+        session, summary = self.session, self.tool_use_summary
+        counts = f"{summary.turns} turns, {summary.total_tool_calls} calls"
+        return f"<Result of {session.provider} session {session.id!r}: {self.status}, {counts}>"
 
     def to_json(self) -> bytes:
         """The result as JSON with a line end, indented if it is short."""
@@ -293,8 +299,8 @@ class Observer:
                 reason=self.reason,
                 open_calls=open_calls[:100],
             ),
-            tool_use_summary=self.stats.summary(lists),
-            tokens=tokens_json(tokens),
+            tool_use_summary=typed(self.stats.summary(lists)),
+            tokens=token_totals(tokens),
             tokens_by_model=totals.by_model(),
             tokens_by_stream=totals.by_stream(),
             model_calls=totals.state.model_calls,

@@ -5,14 +5,13 @@ final one over a placeholder. Totals of the agent replace the calls that they co
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from msgspec import Struct, convert, field
 
 from agentv_stages.figures.call_sums import ALL, MOST_SUMS, CallSums, StreamModel
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
-from agentv_stages.model.tokens import FIELDS, Tokens, added_usd, possible, possible_usd, tokens_json
+from agentv_stages.model.tokens import FIELDS, Tokens, TokenTotals, added_usd, possible, possible_usd, token_totals
 
 DEFAULT_WINDOW = 2_048
 MOST_PROCESSES = 64  # of one session, kept apart; the first ones are merged
@@ -355,14 +354,14 @@ class Totals:
         covered, calls = self.state.covered.get(MAIN), self._calls.of(MAIN)
         return self.state.ended is None and covered is not None and covered == calls
 
-    def by_model(self) -> dict[str, dict[str, Any]]:
+    def by_model(self) -> dict[str, TokenTotals]:
         """Tokens per model: its share where the agent reported it, or the sum of its calls."""
         models = self._shared_models()
         if not models and not self.state.unknowable:
             for row in self._calls.rows:
                 if row.model is not None:
                     models.setdefault(row.model, Tokens()).add(row.tokens)
-        return {name: tokens_json(tokens) for name, tokens in models.items()}
+        return {name: token_totals(tokens) for name, tokens in models.items()}
 
     def _shared_models(self) -> dict[str, Tokens]:
         """Each model's share as the agent reported it, and of the streams apart; none if that is not everything."""
@@ -374,7 +373,7 @@ class Totals:
         whole = "" not in models and sum(share.input or 0 for share in models.values()) == self.tokens().input
         return models if whole else {}
 
-    def by_stream(self) -> dict[str, dict[str, Any]]:
+    def by_stream(self) -> dict[str, TokenTotals]:
         """Tokens per stream, where the log distinguishes them; otherwise as `by_model`."""
         if self.state.unknowable:
             return {}
@@ -383,7 +382,7 @@ class Totals:
             known = streams.get(stream, Tokens())
             if (share.input or 0) >= (known.input or 0):  # else an answer broke off, and only the calls include it
                 streams[stream] = share
-        return {name: tokens_json(tokens) for name, tokens in streams.items()}
+        return {name: token_totals(tokens) for name, tokens in streams.items()}
 
 
 def _later(*times: int | None) -> int | None:

@@ -102,6 +102,10 @@ class Batch(Struct):
     elements: int = 0
     begun: list[Begun] = []
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.records)} records, {len(self.events)} events, {len(self.messages)} messages"
+        return f"<Batch of {self.file!r}: {counts}, {len(self.faults)} faults>"
+
     def ignore(self, name: str) -> None:
         """Counts a record that carries nothing to keep."""
         self.ignored[name] = self.ignored.get(name, 0) + 1

@@ -17,6 +17,10 @@ class PairedCall(Struct):
     call: ToolCall
     result: ToolResult | None = None
 
+    def __repr__(self) -> str:
+        ended = "open" if self.result is None else self.result.outcome or "ok"
+        return f"<PairedCall {self.call.tool or self.call.name!r} {self.call.call_id!r}: {ended}>"
+
 
 class Message(Struct):
     """One message of one stream.
@@ -54,6 +58,10 @@ class Message(Struct):
     foretold: bool = False
     content_pieces: list[Raw] = []
     thinking_pieces: list[Raw] = []
+
+    def __repr__(self) -> str:
+        turn = "" if self.turn is None else f", turn {self.turn}"
+        return f"<Message {self.index}, {self.role}{turn}: {self.text[:60]!r}, {len(self.calls)} calls>"
 
     @property
     def text(self) -> str:

@@ -1,12 +1,12 @@
 """Sums of tokens: usage of model calls in, one sum and its public form out."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from agentv_stages.model.event import TokenUsage
+from agentv_stages.model.keyed import Keyed
 
 FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
 PICO = 10**12
@@ -69,20 +69,33 @@ class Tokens(Struct, gc=False):
         return self.input is not None or self.output is not None
 
 
-def tokens_json(tokens: Tokens) -> dict[str, Any]:
+class TokenTotals(Keyed, frozen=True):
+    """Tokens of a session; None where the log does not say. `input` includes `cached` and `cache_write`, `output`
+    includes `reasoning`. `output` is None and `output_at_least` set where only placeholders were seen."""
+
+    input: int | None
+    cached: int | None
+    cache_write: int | None
+    cache_write_1h: int | None
+    output: int | None
+    reasoning: int | None
+    output_at_least: int | UnsetType = UNSET
+
+
+def token_totals(tokens: Tokens) -> TokenTotals:
     """The public form: an output that is only a lower bound is `output_at_least`, and `output` is None."""
-    out: dict[str, Any] = {name: getattr(tokens, name) for name in FIELDS}
-    if tokens.unsure and tokens.output is not None:
-        out["output"] = None
-        out["output_at_least"] = tokens.output
-    return out
+    bound = tokens.output if tokens.unsure and tokens.output is not None else UNSET
+    output = tokens.output if bound is UNSET else None
+    return TokenTotals(
+        tokens.input, tokens.cached, tokens.cache_write, tokens.cache_write_1h, output, tokens.reasoning, bound
+    )
 
 
-def output_text(tokens: Mapping[str, Any]) -> str:
-    """The output of `tokens_json` for people: `?` if unknown, `≥` before a lower bound."""
-    if "output_at_least" in tokens:
-        return f"≥{tokens['output_at_least']:,}"
-    return "?" if tokens["output"] is None else f"{tokens['output']:,}"
+def output_text(tokens: TokenTotals) -> str:
+    """The output for people: `?` if unknown, `≥` before a lower bound."""
+    if tokens.output_at_least is not UNSET:
+        return f"≥{tokens.output_at_least:,}"
+    return "?" if tokens.output is None else f"{tokens.output:,}"
 
 
 def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:

@@ -27,7 +27,9 @@ MakeCases: TypeAlias = "Callable[[], list[Case]]"
 class Watcher(Protocol):
     """Sees every batch after `Consolidate` and before the sinks: a check, a live view."""
 
-    def observe(self, batch: Batch) -> None: ...
+    def observe(self, batch: Batch) -> None:
+        """Takes the next batch."""
+        ...
 
 
 class SessionChain:

@@ -235,11 +235,11 @@ def _more(cache_write: int | None, reasoning: int | None) -> MetricsFacts | Unse
 
 def _totals(about: Result, stream: str | None, steps: int) -> AtifTotals:
     """The totals of a sub-agent; without `stream`, those of the session minus the sub-agents that have their own."""
-    own: dict[str, Any] = about.tokens if stream is None else about.tokens_by_stream.get(stream, {})
+    own = about.tokens if stream is None else about.tokens_by_stream.get(stream)
     others = [] if stream is not None else [v for name, v in about.tokens_by_stream.items() if name != MAIN]
 
     def of(name: str) -> int | UnsetType:
-        total = own.get(name)
+        total = None if own is None else own.get(name)
         return UNSET if total is None else total - sum(other.get(name) or 0 for other in others)
 
     totals = AtifTotals(of("input"), of("output"), of("cached"), UNSET, steps)

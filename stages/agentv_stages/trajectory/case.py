@@ -59,6 +59,11 @@ class CaseResult(Struct, frozen=True):
     decided: Decision | None = None
     complete: bool = True
 
+    def __repr__(self) -> str:
+        failed = ", ".join(repr(result.name) for result in self.evaluators if result.verdict == "fail")
+        score = "" if self.score is None else f" {self.score:.2f}"
+        return f"<CaseResult {self.case!r}: {self.verdict}{score}{f'; failed: {failed}' if failed else ''}>"
+
 
 class CaseState(Struct):
     """The state of a case, JSON-encodable."""

@@ -4,7 +4,8 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from agentv_stages.schemas import TokenTotals, ToolRowFigures
+from agentv_stages.figures.summary import ToolRowFigures
+from agentv_stages.model.tokens import TokenTotals
 from agentv_stream.bulk.outcome import Failure
 
 
