@@ -39,6 +39,10 @@ class Settings:
     secrets, each `KIND=PATTERN` (a regular expression of Python, whose first group is the secret if it has one);
     `redact_allow` are patterns of texts that stay.
 
+    `otel` is the endpoint to which spans are sent, or `env` where the variables `OTEL_EXPORTER_OTLP_*` say it;
+    `otel_file` a file of OTLP JSON lines. `otel_content` adds texts, inputs and outputs, redacted; `otel_old_names`
+    earlier names of attributes. `machine` is put into results and spans, `auto` is the name of the host.
+
     Raises: UsageError for a number or a word that is not allowed.
     """
 
@@ -64,6 +68,11 @@ class Settings:
     redact: bool = False
     redact_rules: tuple[str, ...] = ()
     redact_allow: tuple[str, ...] = ()
+    otel: str | None = None
+    otel_file: str | None = None
+    otel_content: bool = False
+    otel_old_names: bool = False
+    machine: str | None = None
 
     def __post_init__(self) -> None:
         """Checks values and makes texts valid UTF-8, as outputs need them; command-line arguments may not be.
@@ -80,7 +89,9 @@ class Settings:
                 raise UsageError(f"Settings({name}={value!r}): {error}") from None
         if isinstance(self.out, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
             object.__setattr__(self, "out", Path(self.out))
-        for name in ("target", "test_id", "prompt"):
+        if self.machine == "auto":
+            object.__setattr__(self, "machine", os.uname().nodename or None)
+        for name in ("target", "test_id", "prompt", "machine"):
             text: str | None = getattr(self, name)
             if text is not None and not text.isascii():
                 object.__setattr__(self, name, told_path(text))
@@ -108,10 +119,10 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
 
 _LEAST = {"max_record": 1, "bound": 0, "attempt": 0}
 _WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)}
-_TEXTS = ("provider", "transcript", "target", "test_id", "prompt", "stats")
-_SWITCHES = ("tee", "subagents", "quiet", "live", "sync", "redact")
 _PATTERNS = ("redact_rules", "redact_allow")
 _KIND = re.compile(r"[a-z0-9-]{1,40}\Z")
+_TEXTS = ("provider", "transcript", "target", "test_id", "prompt", "stats", "otel", "otel_file", "machine")
+_SWITCHES = ("tee", "subagents", "quiet", "live", "sync", "redact", "otel_content", "otel_old_names")
 
 
 def _check(name: str, value: Any) -> None:

@@ -182,6 +182,7 @@ def _is_option(next_word: list[str]) -> bool:
 
 def bare_options(arguments: list[str]) -> list[str]:
     """`--fail-fast` alone means `--fail-fast=report`, which typer cannot express; nothing after `--` is changed.
+    `--otel` without a URL means `--otel=env`.
 
     `stats` and `import` write `--json` to a file; without a file name it goes to standard output, as for other
     commands.
@@ -191,6 +192,8 @@ def bare_options(arguments: list[str]) -> list[str]:
     for i, word in enumerate(head):
         if word == "--fail-fast" and (i + 1 == len(head) or head[i + 1] not in ("report", "close")):
             head[i] = "--fail-fast=report"
+        elif word == "--otel" and "://" not in "".join(head[i + 1 : i + 2]):
+            head[i] = "--otel=env"
         elif word == "--json" and head[0] in ("stats", "import") and _is_option(head[i + 1 : i + 2]):
             head[i] = "--json=-"
     return head + arguments[end:]

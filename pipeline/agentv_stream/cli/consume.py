@@ -8,6 +8,11 @@ import typer
 from agentv_stream.cli.options import (
     CaseId,
     Live,
+    Machine,
+    Otel,
+    OtelContent,
+    OtelFile,
+    OtelOldNames,
     Prices,
     ProviderOfLog,
     Redact,
@@ -83,6 +88,11 @@ def consume(
     ] = None,
     prices: Prices = False,
     redact: Redact = None,
+    otel: Otel = None,
+    otel_file: OtelFile = None,
+    otel_content: OtelContent = None,
+    otel_old_names: OtelOldNames = None,
+    machine: Machine = None,
     sync: Sync = None,
 ) -> None:
     """Read an agent's stream from a pipe, or a finished session; write its transcript and statistics."""
@@ -112,6 +122,11 @@ def consume(
         "max_record": max_record,
         "redact": redact,
         "sync": sync,
+        "otel": otel,
+        "otel_file": otel_file,
+        "otel_content": otel_content,
+        "otel_old_names": otel_old_names,
+        "machine": machine,
     }
     code = consume_source(
         source, options, checks=check or [], case=case, fail_fast=fail_fast, session_id=session, prices=prices

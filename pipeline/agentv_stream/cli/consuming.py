@@ -11,6 +11,7 @@ import anyio
 
 from agentv_stages.figures.result import Result, settled
 from agentv_stream.cli.closing import tell_closing
+from agentv_stream.cli.exporting import check_export
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.telling import check_one_user, redact_messages, say
 from agentv_stream.discovery.own_files import check_own_files
@@ -118,10 +119,15 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 def _check_outputs(settings: Settings, inputs: Sequence[str | Path]) -> None:
     """Ensures that standard output, and every file, has only one use."""
-    outputs = (("--transcript", settings.transcript), ("--stats", settings.stats))
+    outputs = (
+        ("--transcript", settings.transcript),
+        ("--stats", settings.stats),
+        ("--otel-file", settings.otel_file),
+    )
     check_one_user(
         (("--tee", settings.tee), *((f"{option} -", means_stdout(place)) for option, place in outputs[::-1]))
     )
+    check_export(settings)
     for option, place in outputs:
         if place == "":
             raise UsageError(f"{option}: the name of the file is empty")

@@ -150,6 +150,33 @@ Redact: TypeAlias = Annotated[
     bool | None, typer.Option("--redact/--no-redact", help="Replace secrets by markers before anything is written.")
 ]
 
+Otel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[URL]",
+        help="Send spans to this OpenTelemetry endpoint; without a URL as OTEL_EXPORTER_OTLP_* say.",
+    ),
+]
+
+OtelFile: TypeAlias = Annotated[str | None, typer.Option(metavar="FILE", help="Write spans as lines of OTLP JSON.")]
+
+OtelContent: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--otel-content/--no-otel-content", help="Put texts, inputs and outputs into spans, redacted."),
+]
+
+OtelOldNames: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--otel-old-names/--no-otel-old-names",
+        help="Also the earlier name of cache writes, for backends that know only that.",
+    ),
+]
+
+Machine: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Name of this machine in results and spans; auto: its host name.")
+]
+
 JsonLines: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object per line.")]
 
 SessionName: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")]

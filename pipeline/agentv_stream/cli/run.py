@@ -8,6 +8,11 @@ import typer
 from agentv_stream.cli.options import (
     CaseId,
     Live,
+    Machine,
+    Otel,
+    OtelContent,
+    OtelFile,
+    OtelOldNames,
     Redact,
     StreamLogChoice,
     Sync,
@@ -101,6 +106,11 @@ def run(
         bool, typer.Option("--quiet", "-q", help="No live line, no closing lines; of --check only the summary.")
     ] = False,
     redact: Redact = None,
+    otel: Otel = None,
+    otel_file: OtelFile = None,
+    otel_content: OtelContent = None,
+    otel_old_names: OtelOldNames = None,
+    machine: Machine = None,
     sync: Sync = None,
 ) -> None:
     """Run an agent, watch over it, and store what it did."""
@@ -117,6 +127,11 @@ def run(
             "quiet": quiet or None,
             "redact": redact,
             "sync": sync,
+            "otel": otel,
+            "otel_file": otel_file,
+            "otel_content": otel_content,
+            "otel_old_names": otel_old_names,
+            "machine": machine,
         },
         task=task,
         approach=approach,

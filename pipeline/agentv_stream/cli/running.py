@@ -15,6 +15,7 @@ from agentv_stages.session.detect import UnknownFormat
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.closing import tell_closing
+from agentv_stream.cli.exporting import check_export
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.redacting import redacted_parts
 from agentv_stream.cli.telling import print_bytes, say
@@ -62,6 +63,7 @@ def run_command(
         settings, target = _settings(options, approach, targets, bool(command))
         SYNC.set(settings.sync)
         redacted_parts(settings)
+        check_export(settings)
         wanted = stdin is True or _means_input(prompt_file)
         given = take_input(say, wanted) if stdin is not False or wanted else None
         if prompt_file is not None:

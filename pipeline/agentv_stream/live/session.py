@@ -183,8 +183,9 @@ class StreamSession:
         self._put_prompt(held)
         bound = self.settings.bound
         self._outputs = LiveOutputs(
-            self.settings, self.source, chain.observer, self.started_ms, lambda: self._reading.whole
-        )
+            self.settings, self.source, chain.observer, self.started_ms, lambda: self._reading.whole,
+            self.report.warnings.append,
+        )  # fmt: skip
         sinks = [*self._extra, *self._outputs.sinks(self._transcript)]
         stages = chain.stages
         first: Stage[Batch, Batch] = Chain()
@@ -193,6 +194,8 @@ class StreamSession:
         async with anyio.create_task_group() as tasks:
             send, batches = anyio.create_memory_object_stream[Batch](bound)
             tasks.start_soon(_pump_from, held, framing, first, receive, send)
+            if self._outputs.exporter is not None:
+                tasks.start_soon(self._outputs.exporter.run)
             for stage in stages:
                 send, of_stage = anyio.create_memory_object_stream[Batch](bound)
                 tasks.start_soon(pump, stage, batches, send)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
 
@@ -11,7 +12,9 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.payload import told_path
 from agentv_stages.sinks.output import Output, lines_of
 from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs
+from agentv_stages.sinks.suffixes import SPANS
 from agentv_stages.sinks.transcript import Identity
+from agentv_stream.otel.options import span_options
 from agentv_stream.outputs.case_sink import CaseSink
 from agentv_stream.outputs.naming import LETTERS, log_folder
 from agentv_stream.outputs.output_names import OutputNames
@@ -27,15 +30,24 @@ from agentv_stream.settings import Settings
 from agentv_stream.sources.files import is_there
 from agentv_stream.sources.source import ByteSource
 
+if TYPE_CHECKING:  # httpx and protobuf are extras
+    from agentv_stream.otel.live import OtelSink
+
 
 class LiveOutputs:
     """`observer` identifies the session; `started_ms` (UTC) is used if its log has no times.
 
-    `whole` returns, at the end, whether all of the source was read.
+    `whole` returns, at the end, whether all of the source was read; `warn` takes lines for the user.
     """
 
     def __init__(
-        self, settings: Settings, source: ByteSource, observer: Observer, started_ms: int, whole: Callable[[], bool]
+        self,
+        settings: Settings,
+        source: ByteSource,
+        observer: Observer,
+        started_ms: int,
+        whole: Callable[[], bool],
+        warn: Callable[[str], None],
     ) -> None:
         self.settings = settings
         self.source = source
@@ -46,6 +58,8 @@ class LiveOutputs:
         self.dead_letters: OutputSink | None = None
         self.others: list[OutputSink] = []
         self.log: RenderSink | None = None
+        self.exporter: OtelSink | None = None
+        self._warn = warn
         self._named = transcript_file(settings.transcript)
         self._names = OutputNames(
             self._propose, finished=source.finished, fixed=self._named is not None, sure=True, whole=whole
@@ -55,7 +69,21 @@ class LiveOutputs:
         """The sinks that are asked for; without `transcript` neither transcript nor dead letters."""
         settings = self.settings
         piped = settings.transcript is not None and cannot_seek(settings.transcript)
-        sinks = [self._sink(output) for output in make_outputs(Wanted(transcript, piped, settings.stream_log))]
+        spans = span_options(settings) if settings.otel_file is not None else None
+        wanted = Wanted(transcript, piped, settings.stream_log, spans)
+        sinks = [self._sink(output) for output in make_outputs(wanted)]
+        if settings.otel is not None:
+            from agentv_stream.otel.live import OtelSink, make_sender  # with the rules of redaction
+
+            self.exporter = OtelSink(
+                span_options(settings),
+                make_sender(settings.otel),
+                self.observer,
+                self._identity,
+                self._known,
+                self._warn,
+            )
+            sinks.append(self.exporter)
         if transcript and settings.transcript_shape == "case":
             sinks.append(CaseSink(self._names, self.observer))
         elif transcript and settings.transcript_shape == "atif":
@@ -78,7 +106,7 @@ class LiveOutputs:
             output,
             self.observer,
             partial(self._place, output.suffix),
-            self._another(output.suffix),
+            None if output.suffix == SPANS else self._another(output.suffix),
             finished=finished,
             known=self._known,
         )
@@ -89,6 +117,8 @@ class LiveOutputs:
 
     def _place(self, suffix: str) -> tuple[Path, Identity]:
         folder, name, identity = self._names.place()
+        if suffix == SPANS and self.settings.otel_file is not None:
+            return Path(self.settings.otel_file), identity
         return folder / f"{name}{suffix}", identity
 
     async def settle(self) -> None:
@@ -122,7 +152,9 @@ class LiveOutputs:
         return outputs
 
     def hurry(self, seconds: float) -> None:
-        """From now on the reader of the transcript's pipe has at most `seconds` to take the rest."""
+        """From now on who takes the transcript's pipe, or the spans, has at most `seconds` for the rest."""
+        if self.exporter is not None:
+            self.exporter.hurry(seconds)
         if isinstance(self.transcript, TranscriptStream):
             self.transcript.output.hurry(seconds)
 
@@ -146,6 +178,9 @@ class LiveOutputs:
         created."""
         facts = self.observer.facts
         return not self.source.finished or is_known(facts)
+
+    def _identity(self) -> Identity:
+        return self._names.propose()[2]
 
     def _another(self, suffix: str) -> Callable[[], Path] | None:
         return partial(self._names.another, suffix) if self._names.exclusive else None

@@ -17,6 +17,7 @@ from agentv_stages.model.message import Message
 from agentv_stages.session.saved import SavedMessages
 from agentv_stages.sinks import dead_letters, raw_log
 from agentv_stages.sinks.output import Append, Operation, Output, Patch, Put
+from agentv_stages.sinks.span_options import SpanOptions
 from agentv_stages.sinks.suffixes import LETTERS, RAW_LOG, SUMMARY_LOG, TRANSCRIPT
 from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members, patch
@@ -33,6 +34,7 @@ class Wanted(Struct, frozen=True):
     transcript: bool = True
     totals_at_end: bool = False
     stream_log: StreamLog = "false"
+    spans: SpanOptions | None = None
 
 
 class TranscriptState(Struct):
@@ -236,11 +238,20 @@ def _log(wanted: Wanted) -> Output | None:
     return None if wanted.stream_log == "false" else Log(wanted.stream_log)
 
 
+def _spans(wanted: Wanted) -> Output | None:
+    if wanted.spans is None:
+        return None
+    from agentv_stages.sinks.span_log import SpanLog  # with the rules of redaction: 10 ms that few sessions need
+
+    return SpanLog(wanted.spans)
+
+
 MakeOutput: TypeAlias = Callable[[Wanted], Output | None]
 OUTPUTS: list[MakeOutput] = [
     lambda wanted: Transcript(wanted.totals_at_end) if wanted.transcript else None,
     lambda wanted: Letters() if wanted.transcript else None,
     _log,
+    _spans,
 ]
 """Each makes its output for one session, or returns None where that is not wanted."""
 
