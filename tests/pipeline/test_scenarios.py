@@ -45,6 +45,7 @@ NOT_WRITTEN = {
     "crush-rows": "its sessions are written as databases, in test_crush",
     "droid-session": "compared with counts of real logs, in test_droid",
     "droid-stream": "likewise",
+    "cline-task": "compared with counts of a real task, in test_cline_task",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

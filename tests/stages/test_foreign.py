@@ -31,7 +31,6 @@ GOOSE: dict[str, Any] = {
     "message": {"id": "m", "role": "assistant", "content": [{"type": "toolRequest"}]},
 }
 CLINE_CONTEXT: dict[str, Any] = {"conversation_id": "1", "source_prefix_hash": "sha256:0", "messages": []}
-CLINE_TASK: dict[str, Any] = {"ts": 1787392800000, "type": "say", "say": "text", "text": "x"}
 GROK_CHAT: dict[str, Any] = {"type": "tool_result", "tool_call_id": "c", "content": "x"}
 GROK_EVENT: dict[str, Any] = {"ts": "2026-03-02T09:30:00Z", "type": "turn_started", "session_relationship": "primary"}
 GROK_SUMMARY: dict[str, Any] = {"text": "Done.", "stopReason": "end_turn", "sessionId": "s", "requestId": "r"}
@@ -47,7 +46,6 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
         (DROID_RPC, "a Droid JSON-RPC stream"),
         (GOOSE, "a Goose stream"),
         (CLINE_CONTEXT, "a compacted context of Cline"),
-        (CLINE_TASK, "a Cline task"),
         (GROK_CHAT, "a chat history of Grok Build"),
         (GROK_EVENT, "a list of events of Grok Build"),
         (GROK_SUMMARY, "a summary of Grok Build"),
@@ -89,14 +87,13 @@ def test_a_result_in_place_of_a_log_is_named_without_its_first_bytes() -> None:
         detector.finish()
 
 
-def test_a_line_that_many_agents_print_does_not_make_a_foreign_log_one_of_ours() -> None:
+def test_a_line_that_many_agents_print_does_not_make_a_log_anothers() -> None:
     """The command line of Cline 2.x prints the lines of its extension, and an error as Codex does."""
     began, failed = {"type": "task_started", "taskId": "1"}, {"type": "error", "message": "too many mistakes"}
     task = [{"ts": 1795000000000 + i, "type": "say", "say": "text", "text": "x"} for i in range(6)]
     detector = Detector()
-    assert not detector.push(Batch("x", records=lines(began, *task, failed)))
-    with pytest.raises(UnknownFormat, match="a Cline task; not supported"):
-        detector.finish()
+    assert detector.push(Batch("x", records=lines(began, *task, failed)))
+    assert detector.finish()[1].name == "cline-task"
     detector = Detector()
     detector.push(Batch("x", records=lines(failed)))
     assert detector.finish()[1].name == "codex-exec"

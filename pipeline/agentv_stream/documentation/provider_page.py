@@ -9,9 +9,8 @@ from pathlib import Path
 
 from agentv_stages.providers import all_providers
 from agentv_stream.documentation.provider_survey import OUTCOMES, outcomes, recordings, survey
-from agentv_stream.documentation.provider_table import dialect_rows, facts_of
+from agentv_stream.documentation.provider_table import MOST_PLACES, STORED, dialect_rows, facts_of
 
-MOST_PLACES = 4  # named in one line of the page
 MEASURED = "## Recordings read"
 OUTCOMES_NOTE = """\
 The same calls (scenario s2), as each agent's log tells their ends; a number is the exit code. Agents differ where
@@ -50,7 +49,7 @@ def markdown(corpus: Path | None = None) -> str:
 
 
 def _code(label: str, said: str, provider: str) -> str:
-    if label != "stored in":
+    if label != STORED:
         return said
     places = [f"`{place}`" for place in said.split(", ")]
     if len(places) <= MOST_PLACES:

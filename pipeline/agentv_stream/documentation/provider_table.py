@@ -11,6 +11,9 @@ from msgspec import Struct
 from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers import all_providers
 
+MOST_PLACES = 4  # named in one line
+STORED = "stored in"
+
 
 class DialectRow(Struct, frozen=True):
     """One dialect of those that `providers --json` prints."""
@@ -60,9 +63,9 @@ def _row(provider: Provider, dialect: Dialect) -> DialectRow:
 
 def _places(dialect: Dialect, roots: Iterable[LogRoot]) -> Iterable[str]:
     for root in roots:
-        # the first of several patterns is the newest layout
+        # the first of several patterns is the newest layout; a root of other dialects has none of `places`
         places = dialect.about.places
-        for pattern in root.patterns[:1] if places is None else places:
+        for pattern in root.patterns[:1] if places is None else [one for one in places if one in root.patterns]:
             yield f"{root.default}/{pattern}"
 
 
@@ -76,7 +79,7 @@ def text_table(rows: Iterable[DialectRow], width: int | None = None) -> str:
             out += ["", f"{row.title} ({row.provider}{names})"]
             provider = row.provider
         out.append(f"  {row.dialect}  ({'live' if row.live else 'on disk'})")
-        out += [f"    {label}: {said}" for label, said in facts_of(row)]
+        out += [f"    {label}: {_shortened(value) if label == STORED else value}" for label, value in facts_of(row)]
         out += [f"    missing: {loss}" for loss in row.losses]
     lines = out[1:]
     if width is not None:
@@ -85,10 +88,17 @@ def text_table(rows: Iterable[DialectRow], width: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _shortened(places: str) -> str:
+    """The places of an agent's logs for a terminal: the first ones, and how many others `--json` lists."""
+    listed = places.split(", ")
+    more = len(listed) - MOST_PLACES
+    return places if more <= 0 else f"{', '.join(listed[:MOST_PLACES])} and {more} others (--json lists them)"
+
+
 def facts_of(row: DialectRow) -> list[tuple[str, str]]:
     facts = [("from", row.produced_by)] if row.produced_by else []
     if row.lies_in:
-        facts.append(("stored in", ", ".join(row.lies_in)))
+        facts.append((STORED, ", ".join(row.lies_in)))
     if row.produced_by or row.versions:  # else its provider says neither
         facts.append(("versions", row.versions or "unknown (the log does not name them)"))
     facts.append(("end", row.end or ("an end record" if row.has_end else "none; its status is unknown")))

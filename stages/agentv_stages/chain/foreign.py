@@ -74,11 +74,6 @@ def _goose_session(line: Line) -> bool:
     return "working_dir" in line and "message_count" in line
 
 
-def _cline_task(line: Line) -> bool:
-    """A task of the extension, and the output of the command line of 1.x and 2.x."""
-    return line.get("type") in ("say", "ask") and "ts" in line
-
-
 def _cline_context(line: Line) -> bool:
     return "conversation_id" in line and "source_prefix_hash" in line
 
@@ -136,7 +131,6 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("a Droid JSON-RPC stream", _droid_rpc),
     ("a Goose stream", _goose_stream),
     ("a Goose session", _goose_session),
-    ("a Cline task", _cline_task),
     ("a compacted context of Cline", _cline_context),
     ("a dump of Cursor's composer", _cursor_composer),
     ("a Poolside session", _poolside),

@@ -68,7 +68,11 @@ PROVIDER = Provider(
             losses=OUTPUT_LOSSES,
             has_prompt=False,
             answer_only=True,
-            about=About("agy -p PROMPT --output-format json", "none seen; as a `result` of the stream (unverified)"),
+            about=About(
+                "agy -p PROMPT --output-format json",
+                "none seen; as a `result` of the stream (unverified)",
+                "the object itself",
+            ),
         ),
         Dialect(
             "antigravity-transcript",

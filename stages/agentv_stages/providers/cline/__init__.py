@@ -1,17 +1,31 @@
-"""Cline's CLI: the stream of `cline --json`, and its sessions on disk.
+"""Cline: the stream of `cline --json`, the sessions of the command line, and the tasks of the editor extension.
 
-Source: Cline CLI 3.0.65. The tasks of its editor extension (`ui_messages.json`) are not read.
+Roo Code and Kilo Code keep tasks in the same form. Source: Cline CLI 3.0.65; tasks of Cline 3.5x, Roo Code's source.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, Head, LogRoot, Provider, Start
+from agentv_stages.model.provider import (
+    MODEL,
+    PROMPT,
+    About,
+    Companion,
+    Dialect,
+    Folder,
+    Head,
+    LogRoot,
+    Provider,
+    Start,
+)
+from agentv_stages.providers.cline import task_files
 from agentv_stages.providers.cline.companions import companions
 from agentv_stages.providers.cline.session import LOSSES as SESSION_LOSSES
 from agentv_stages.providers.cline.session import SessionDecoder
 from agentv_stages.providers.cline.stream import LOSSES as STREAM_LOSSES
 from agentv_stages.providers.cline.stream import StreamDecoder
+from agentv_stages.providers.cline.task import LOSSES as TASK_LOSSES
+from agentv_stages.providers.cline.task import TaskDecoder
 from agentv_stages.providers.cline.tools import TABLE
 
 # Distinguishes Cline's logs from others.
@@ -46,6 +60,29 @@ def _session(line: Mapping[str, Any]) -> float:
     return 1.0 if all(key in line for key in ("session_id", "source", "interactive", "provider", "pid")) else 0.0
 
 
+def detect_task(head: Head) -> float:
+    return float(any(map(_task_entry, head)))
+
+
+def _task_entry(line: Mapping[str, Any]) -> bool:
+    kind, time = line.get("type"), line.get("ts")
+    return kind in ("say", "ask") and isinstance(line.get(kind), str) and isinstance(time, (int, float))
+
+
+def all_companions(path: str, folder: Folder) -> list[Companion]:
+    """The files of a session of the command line, or of a task."""
+    return companions(path, folder) or task_files.companions(path, folder)
+
+
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
+_TASKS = tuple(
+    LogRoot(
+        f"{base}/{editor}/User/globalStorage", None, "", tuple(f"{e}/tasks/*/ui_messages.json" for e in _EXTENSIONS)
+    )
+    for editor in _EDITORS
+    for base in ("~/.config", "~/Library/Application Support", "~/AppData/Roaming")
+)
 _SESSIONS = ("*/*.messages.json",)
 
 PROVIDER = Provider(
@@ -77,6 +114,21 @@ PROVIDER = Provider(
                 made_by="every session",
                 versions="3.0.57, 3.0.65",
                 end="none; the manifest's `status`, without it a last answer that asks for no tool",
+                places=_SESSIONS,
+            ),
+        ),
+        Dialect(
+            "cline-task",
+            detect_task,
+            TaskDecoder,
+            False,
+            False,
+            TASK_LOSSES,
+            about=About(
+                made_by="every task of the editor extension, and of Roo Code and Kilo Code",
+                versions="Cline 3.5x of February 2026; Roo Code and Kilo Code by Roo's source (unverified)",
+                end="`completion_result`; a cancelled request and `resume_task` say that it was stopped",
+                places=tuple(f"{extension}/tasks/*/ui_messages.json" for extension in _EXTENSIONS),
             ),
         ),
     ),
@@ -87,6 +139,8 @@ PROVIDER = Provider(
         LogRoot("~/.cline/data/sessions", "CLINE_SESSION_DATA_DIR", "", _SESSIONS),
         LogRoot("~/.cline/data/sessions", "CLINE_DATA_DIR", "sessions", _SESSIONS),
         LogRoot("~/.cline/data/sessions", "CLINE_DIR", "data/sessions", _SESSIONS),
+        *_TASKS,
     ),
-    companions=companions,
+    companions=all_companions,
+    kept_outputs=task_files.kept_in,
 )

@@ -4,6 +4,7 @@ from agentv_stages.model.tools import PATH_KEYS, McpForm, ToolTable, plain, row,
 
 NOW = "Cline CLI 3.0.65, its own declarations and recorded runs"
 EDITOR = "Cline's extension for editors, documentation"
+TASK = "tasks of Cline's extension of February 2026, Roo Code's published source of 2026"
 
 ROWS = (
     row("read_files", "Read", NOW, paths=("files", "file_paths", "paths", *PATH_KEYS)),
@@ -21,6 +22,16 @@ ROWS = (
     *rows(EDITOR, {"write_to_file": "Write", "replace_in_file": "Edit", "ask_followup_question": "AskUserQuestion"}),
     *rows(EDITOR, {"web_fetch": "WebFetch", "web_search": "WebSearch"}),
     row("search_files", "Grep", EDITOR, keys=(("pattern", ("regex",)),)),
+    *rows(TASK, {"readFile": "Read", "readCommandOutput": "BashOutput", "editedExistingFile": "Edit"}),
+    *rows(
+        TASK, {"appliedDiff": "Edit", "searchAndReplace": "Edit", "insertContent": "Edit", "newFileCreated": "Write"}
+    ),
+    *rows(TASK, {"fileDeleted": "Delete", "listFilesTopLevel": "LS", "listFilesRecursive": "LS"}),
+    *rows(TASK, {"listCodeDefinitionNames": "LSP", "webFetch": "WebFetch", "webSearch": "WebSearch"}),
+    *rows(TASK, {"newTask": "Task", "subagents": "Task", "updateTodoList": "TodoWrite"}),
+    row("searchFiles", "Grep", TASK, keys=(("pattern", ("regex",)),)),
+    *plain(TASK, "search", "codebaseSearch"),
+    *plain(TASK, "other", "runSlashCommand", "skill", "switchMode", "finishTask", "generateImage"),
     *plain(EDITOR, "search", "list_code_definition_names"),
     *plain(EDITOR, "plan", "plan_mode_respond"),
     *plain(EDITOR, "other", "browser_action", "use_mcp_tool", "access_mcp_resource", "attempt_completion"),
