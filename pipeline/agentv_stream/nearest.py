@@ -27,7 +27,7 @@ def suggestion(wrong: str, known: Iterable[str], otherwise: Sequence[str] = ()) 
 def nearly(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The known name that is similar to the wrong one, if any; `likeness` 1 means identical."""
     names = sorted(set(known))
-    like = [name.replace("_", "-") for name in names]
+    like = [name.lower().replace("_", "-") for name in names]
     near = difflib.get_close_matches(wrong.lower().replace("_", "-"), like, 1, likeness)
     return names[like.index(near[0])] if near else None
 

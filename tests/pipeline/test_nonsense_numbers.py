@@ -9,7 +9,10 @@ from agentv_stages.model.times import iso
 from agentv_stages.sinks.event_lines import EventLines
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream import import_sessions
+from agentv_stream.colour import Palette
+from agentv_stream.discovery.period import named_zone
 from agentv_stream.discovery.show import show_session
+from agentv_stream.discovery.show_lines import Look
 from agentv_stream.live.live_line import short_number
 from agentv_stream.prices import estimate_cost
 from agentv_stream.sources.files import read_pieces
@@ -36,7 +39,7 @@ def bent(path: Path, number: str, into: Path) -> Path:
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_session_is_read_and_shown(path: Path, number: str, tmp_path: Path) -> None:
     place = bent(path, number, tmp_path)
-    list(show_session(str(place), None, (), 100, True))
+    list(show_session(str(place), None, (), Look(100, True, named_zone("UTC"), Palette())))
     reader = SessionReader(read_pieces(place), str(place))
     events, log = EventLines("s"), SummaryLog()
     for batch in reader.batches():

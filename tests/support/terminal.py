@@ -14,13 +14,21 @@ from support.consuming import LIMIT_SECONDS, command, environment
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def in_terminal(folder: Path, columns: int, *arguments: str | Path) -> list[str]:
-    """What `agentv-stream ARGUMENTS` shows, as lines; standard output and error are the terminal."""
+def in_terminal(
+    folder: Path, columns: int, *arguments: str | Path, raw: bool = False, lines: int = 50, **more: str
+) -> list[str]:
+    """What `agentv-stream ARGUMENTS` shows, as lines; standard output and error are the terminal. With `raw`, escapes
+    are kept."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     kept = {k: v for k, v in environment().items() if k not in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")}
     process = subprocess.Popen(
-        command(*arguments), cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env={**kept, "TERM": "xterm"}
+        command(*arguments),
+        cwd=folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**kept, "TERM": "xterm", **more},
     )
     os.close(theirs)
     shown = b""
@@ -34,5 +42,6 @@ def in_terminal(folder: Path, columns: int, *arguments: str | Path) -> list[str]
         shown += data
     os.close(ours)
     process.wait(LIMIT_SECONDS)
-    lines = _CONTROL.sub("", shown.decode().replace("\r\n", "\n")).split("\n")
-    return [line.rpartition("\r")[2] for line in lines if line]  # progress bars overwrite their line
+    text = shown.decode().replace("\r\n", "\n")
+    found = (text if raw else _CONTROL.sub("", text)).split("\n")
+    return [line.rpartition("\r")[2] for line in found if line]  # progress bars overwrite their line

@@ -30,6 +30,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "agentv-stream show session.jsonl --full | less",
         "agentv-stream show 3f2a --json | jq -c .tool_calls",
     ),
+    "search": (
+        'agentv-stream search "connection refused" --since 7d',
+        "agentv-stream search parse_header --json | jq -r .command",
+    ),
     "tail": (
         "agentv-stream tail",
         "agentv-stream tail ~/.claude/projects --out logs/ --once",

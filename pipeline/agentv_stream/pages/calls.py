@@ -8,7 +8,7 @@ from agentv_stages.model.event import FAILED_OUTCOMES, ToolCall, ToolResult
 from agentv_stages.model.message import PairedCall
 from agentv_stages.model.payload import decode_json, text_of
 from agentv_stages.sinks.plain_content import plain_content
-from agentv_stream.discovery.show import SIGNS
+from agentv_stream.discovery.show_lines import SIGNS
 from agentv_stream.pages.text import diff, escaped, replaced, terminal
 
 HEAD_BYTES = 4 * 1024

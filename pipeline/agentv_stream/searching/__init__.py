@@ -1,0 +1,1 @@
+"""Finds a text in all sessions; nothing is kept between two searches."""
