@@ -28,15 +28,14 @@ def _units(text: str) -> list[int]:
     return [int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2)]
 
 
-@given(TEXTS, WANTED, TEXTS, st.integers(0, 3), st.integers(1, 3), st.booleans(), st.sampled_from([str, str.upper]))
-@example("", "é", "", 3, 1, False, str.upper)
-@example("", "ſ", "", 1, 1, False, str.upper)
+@given(TEXTS, WANTED, TEXTS, st.integers(0, 3), st.integers(1, 3), st.booleans(), st.booleans())
+@example("", "é", "", 3, 1, False, True)
+@example("", "ſ", "", 1, 1, False, True)
 def test_bytes_whose_text_holds_it_are_never_missed(
-    before: str, wanted: str, after: str, style: int, depth: int, case_sensitive: bool, change: object
+    before: str, wanted: str, after: str, style: int, depth: int, case_sensitive: bool, capitals: bool
 ) -> None:
-    assert callable(change)
     query = TextQuery(wanted, case_sensitive)
-    text = before + change(wanted) + after
+    text = before + (wanted.upper() if capitals else wanted) + after
     assume(query.find(text) is not None)
     assume(style < 3 or depth == 1)  # the letters of an escape are never escaped themselves
     data = text
