@@ -191,7 +191,9 @@ def test_secrets_are_replaced_before_texts_are_searched(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     log.write_text(json.dumps(record) + "\n", encoding="utf-8")
     assert key in run(tmp_path, "search", "the key is", log).out.decode()
-    redacted = run(tmp_path, "search", "the key is", log, "--redact", AGENTV_STREAM_STATE=str(tmp_path / "state"))
+    state = str(tmp_path / "state")
+    redacted = run(tmp_path, "search", "the key is", log, "--redact", AGENTV_STREAM_STATE=state)
     assert "the key is [" in redacted.out.decode()
     assert key not in redacted.out.decode()
-    assert run(tmp_path, "search", key, log, "--redact", AGENTV_STREAM_STATE=str(tmp_path / "state")).out.startswith(b"no ")
+    by_key = run(tmp_path, "search", key, log, "--redact", AGENTV_STREAM_STATE=state)
+    assert by_key.out.startswith(b"no session holds")
