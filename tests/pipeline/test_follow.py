@@ -60,6 +60,22 @@ def test_a_log_followed_in_random_cuts_with_crashes_gives_the_bytes_of_consume(s
     assert followed(desk) == consumed(log, tmp_path / "again")
 
 
+def test_a_stop_takes_no_further_session_and_the_next_follower_reads_the_rest(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for number in range(5):
+        name = f"{number}{SESSION[1:]}"
+        (desk.logs / f"{name}.jsonl").write_bytes(b"\n".join(claude_records(name, 3)) + b"\n")
+    follower = desk.follower()
+    follower.observers.append(lambda _, batch: setattr(follower, "stopping", True))
+    follower.round()
+    follower.finish(all_read=False)
+    follower.close()
+    assert len(list(desk.out.glob("*.result.json"))) == 1
+    desk.catch_up()
+    assert len(list(desk.out.glob("*.result.json"))) == 5
+    desk.close()
+
+
 @pytest.mark.parametrize("how", ["killed", "stopped", "killed, events only"])
 def test_a_follower_goes_on_in_the_middle_of_a_log_that_does_not_grow_any_more(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -225,6 +225,7 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
         ("tests:\n  - id: a\n    id: b\n", "s.yaml:3: the key 'id' is here twice"),
         ("tests:\n  - {id: a\n", "is not YAML"),
         ("a: &x [*x]\n", "too many or too deeply"),
+        ("- a\n" * 200_000, "s.yaml:100000: too many or too deeply"),
         ("tests: " + "[" * 5000 + "]" * 5000 + "\n", "too many or too deeply"),
         ("? [a, b]\n: c\n", "s.yaml:1: a key must be a text"),
         ("tests:\n  - id: a\n    weight: " + "9" * 5000 + "\n", "s.yaml:3: cannot read '9999"),

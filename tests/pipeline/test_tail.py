@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,7 +177,8 @@ def test_it_tells_when_it_has_caught_up_and_each_session_that_begins_then(tmp_pa
         later = write(logs, "bbbb-2")
         assert process.stderr.readline() == f"agentv-stream: a session begins dialect=claude-session path={later}\n"
         process.terminate()
-        assert process.stderr.read() == "agentv-stream: stopping signal=SIGTERM\n"
+        assert process.stderr.readline() == "agentv-stream: stopping signal=SIGTERM\n"
+        assert re.fullmatch(r"agentv-stream: stopped records=\d+ bytes=\d+\n", process.stderr.read())
     assert process.returncode == 0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import yaml
 from msgspec import MsgspecError, Raw, json
@@ -25,8 +25,23 @@ MAX_DEPTH = 60
 TOO_DEEP = "too many or too deeply nested values"
 
 
+class TooManyValues(Exception):
+    """The argument is the line."""
+
+
 class _CoreLoader(yaml.SafeLoader):
-    """PyYAML's safe loader with the scalars of YAML 1.2's core schema, and merge keys."""
+    """PyYAML's safe loader with the scalars of YAML 1.2's core schema, and merge keys. It stops after `MOST_VALUES`."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Raises: TooManyValues, before a large text is read to its end for nothing."""
+        self.nodes += 1
+        if self.nodes > 2 * MOST_VALUES:  # a member of a mapping is two nodes
+            raise TooManyValues(cast("Any", self).peek_event().start_mark.line + 1)
+        return cast("Any", super()).compose_node(parent, index)
 
     def read_int(self, node: Any) -> int:
         text: str = node.value
@@ -200,6 +215,8 @@ def parse_yaml(path: Path, text: str) -> Document:
         raise SpecError(f"{path}:{_where_and_what(error)}") from error
     except RecursionError as error:
         raise SpecError(f"{path}:1: {TOO_DEEP}") from error
+    except TooManyValues as error:
+        raise SpecError(f"{path}:{error}: {TOO_DEEP}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise SpecError(f"{path}:1: is not YAML: {error}") from error
     finally:

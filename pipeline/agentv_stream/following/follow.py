@@ -51,6 +51,7 @@ class Follower:
         )  # fmt: skip
         self.counts, self.files, self.stores = register.counts, register.files, register.stores
         self.last_growth = self.clock()
+        self.stopping = False  # set from another thread: the round ends after the session that is being read
         self.warm: dict[str, float] = {}  # files that grew recently, with the time
         self._rotation, self._companions = Rotation(register), Companions(register)
         self._finding = Finding(register, self._rotation, self._companions)
@@ -104,6 +105,8 @@ class Follower:
         before = self.counts.bytes
         if scan:
             for n, number in enumerate(self._finding.scan()):
+                if self.stopping:
+                    return True
                 self._advance(number)
                 if n % 32 == 31:  # thousands may be found at once
                     self._read_all(self._resting.rest())
@@ -125,6 +128,8 @@ class Follower:
             else:
                 todo.pop(number, None)
         for number in todo:
+            if self.stopping:
+                return True
             self._advance(number)
         self._look_beside_all()
         self._read_all(self._resting.rest())

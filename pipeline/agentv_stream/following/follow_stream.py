@@ -241,6 +241,7 @@ async def follow(
                         yield stream
                     finally:
                         stream.leave()
+                        follower.stopping = True
                         stop.set()
                         over.set()
                         wake.set()

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 
+from msgspec import structs
+
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import told_path
@@ -444,7 +446,7 @@ class Followed:
                 continue
             row = max(row, one.file.reader.row)
             if last is not None:
-                last.records = [replace(r, row=row + i) for i, r in enumerate(last.records)]
+                last.records = [structs.replace(r, row=row + i) for i, r in enumerate(last.records)]
                 row += len(last.records)
         return found
 

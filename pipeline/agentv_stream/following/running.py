@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentv_stream.following.follow_plan import Entry, Plan
+from agentv_stream.following.follow_plan import Counts, Entry, Plan
 from agentv_stream.following.told import StandardOutput
 
 
@@ -12,9 +12,11 @@ class Rounds(Protocol):
     """Work in rounds, as `Follower` does it; documented there."""
 
     plan: Plan
+    counts: Counts
     entries: dict[str, Entry]
     warm: dict[str, float]
     last_growth: float
+    stopping: bool
 
     @property
     def backlog(self) -> bool: ...

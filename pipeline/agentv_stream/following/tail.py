@@ -44,7 +44,7 @@ async def _tail(follower: Rounds, running: Running, say: Say) -> None:
     await anyio.to_thread.run_sync(follower.begin)
     stop, wake, over = anyio.Event(), Wake(), anyio.Event()
     async with anyio.create_task_group() as tasks:
-        await tasks.start(_signals, running, stop, wake, say)
+        await tasks.start(_signals, follower, running, stop, wake, say)
         if running.serve is not None:
             await tasks.start(running.serve)
         if not running.once:
@@ -52,6 +52,8 @@ async def _tail(follower: Rounds, running: Running, say: Say) -> None:
         try:
             await rounds(follower, running, stop, wake)
             await finish(follower, running, stop)
+            if stop.is_set():
+                say("stopped", records=follower.counts.records, bytes=follower.counts.bytes)
         except BrokenPipeError:
             running.broken_pipe = True
             if running.output is not None and running.output.given_up:
@@ -147,9 +149,18 @@ def _slice(follower: Rounds) -> tuple[bool, float]:
 
 
 async def _signals(
-    running: Running, stop: anyio.Event, wake: Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]
+    follower: Rounds,
+    running: Running,
+    stop: anyio.Event,
+    wake: Wake,
+    say: Say,
+    *,
+    task_status: anyio.abc.TaskStatus[None],
 ) -> None:
-    """The first signal ends the round; after a second one the reader of standard output is not waited for either."""
+    """The first signal ends the round after the session that is being read.
+
+    After a second one the reader of standard output is not waited for either.
+    """
     ends = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` sets it
         ends.append(signal.SIGHUP)
@@ -159,6 +170,7 @@ async def _signals(
             say("stopping", signal=signal.Signals(number).name)
             if running.output is not None:
                 running.output.end(0.0 if stop.is_set() else LAST_SECONDS)
+            follower.stopping = True
             stop.set()
             wake.set()
 
