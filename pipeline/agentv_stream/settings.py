@@ -189,7 +189,7 @@ def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def _line(project: Path, name: str, value: Any) -> str:
-    """`:LINE` of the first pattern that does not compile; else empty."""
+    """`:LINE` of the first pattern that does not compile; empty otherwise."""
     for text in value if name in _PATTERNS and isinstance(value, list) else ():  # pyright: ignore[reportUnknownVariableType] - TOML
         try:
             _check(name, (text,))

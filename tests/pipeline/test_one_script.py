@@ -41,7 +41,7 @@ LOST = (
     Loss("codex codex_classic", "live", "r1 r2 s2", "Edit ", FAILED_CALLS),
     Loss("codex codex_classic", "live", "s4", CHILDREN + " ", "what sub-agents do"),
     Loss("codex", "live", "s14", " ", "waiting for scripts"),
-    Loss("gemini", "live", "s4", CHILDREN + " ", "what sub-agents say and do"),
+    Loss("gemini", "live", "s4", CHILDREN + " ", "texts and calls of sub-agents"),
     Loss("gemini_acp", "live", "s4", CHILDREN + " ", "Gemini: sub-agents"),
     Loss("gemini_acp", "live", "s2", " ", "calls of unknown tools"),
     Loss("gemini_acp", "disk", "s2", " ", "a tool that does not exist, if the session ran over ACP"),

@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
 
 ABOUT: dict[str, str] = {
     "consume": "Read a stream from a pipe, or a finished session.",
-    "run": "Run an agent and store what it did.",
+    "run": "Run an agent and store its outputs.",
     "check": "Check finished runs against a spec.",
     "validate": "Check specs and targets files.",
     "report": "Compare approaches, with intervals.",
@@ -53,7 +53,7 @@ ABOUT: dict[str, str] = {
     "query": "SQL over what import --parquet wrote.",
     "page": "Write a session as an HTML page.",
     "redact": "Copy a log, with markers for secrets.",
-    "providers": "Which logs are read, and what they cannot say.",
+    "providers": "Which logs are read, and which facts they lack.",
     "tools": "Which native tool is which canonical one.",
     "schema": "JSON Schemas of all outputs.",
 }

@@ -48,7 +48,7 @@ def import_(
     engine: EngineName = "process",
     workers: Workers = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Leave out what is done and unchanged, and add to the outputs.")
+        bool, typer.Option("--resume", help="Leave out finished and unchanged sessions, and add to the outputs.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be read, and read nothing.")] = False,
     subagents: Subagents = True,

@@ -30,7 +30,7 @@ def consume(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, or - for standard input.")] = "-",
     provider: ProviderOfLog = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for outputs; else .agentv/logs/PROVIDER.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for outputs; default: .agentv/logs/PROVIDER.")
     ] = None,
     transcript: Annotated[
         str | None,
@@ -38,7 +38,7 @@ def consume(
     ] = None,
     target: TargetName = None,
     test_id: Annotated[
-        str | None, typer.Option(metavar="ID", help="Name of the test case; else the session id.")
+        str | None, typer.Option(metavar="ID", help="Name of the test case; default: the session id.")
     ] = None,
     attempt: Annotated[int | None, typer.Option(metavar="N", help="Which attempt this is.")] = None,
     prompt: Annotated[
@@ -62,7 +62,7 @@ def consume(
         bool | None,
         typer.Option(
             "--subagents/--no-subagents",
-            help="Read sub-agents' files, the default; what is in the session's own log counts in any case.",
+            help="Read sub-agents' files, the default; the session's own log counts in any case.",
         ),
     ] = None,
     watch: WatchedPrograms = None,

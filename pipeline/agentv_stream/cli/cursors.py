@@ -10,7 +10,7 @@ from agentv_stream.cli.telling import print_made
 
 app = typer.Typer(name="cursors", help="How far followers have read.", no_args_is_help=True, rich_markup_mode=None)
 StateOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Folder of the cursors; else ~/.local/state/agentv-stream.")
+    Path | None, typer.Option(metavar="DIR", help="Folder of the cursors; default: ~/.local/state/agentv-stream.")
 ]
 
 

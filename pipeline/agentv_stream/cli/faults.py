@@ -10,7 +10,7 @@ from agentv_stream.cli.telling import print_made, say
 
 app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
 Places = Annotated[
-    list[Path] | None, typer.Argument(metavar="PLACES...", help="Dead-letter files or folders; else .agentv/logs.")
+    list[Path] | None, typer.Argument(metavar="PLACES...", help="Dead-letter files or folders; default: .agentv/logs.")
 ]
 
 

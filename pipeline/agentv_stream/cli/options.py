@@ -84,7 +84,7 @@ AnySources: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="SOURCES...",
-        help="Files, folders, globs, URLs, session ids; - for a list on standard input; else all agents' sessions.",
+        help="Files, folders, globs, URLs, session ids; - for a list on standard input; default: all agents' sessions.",
     ),
 ]
 
@@ -93,7 +93,7 @@ ProviderOfLogs: TypeAlias = Annotated[
 ]
 
 TargetName: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Name of what was run, used in rows and file names.")
+    str | None, typer.Option(metavar="NAME", help="Name of the tested target, used in rows and file names.")
 ]
 
 EngineName: TypeAlias = Annotated[
@@ -106,7 +106,7 @@ Subagents: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--subagents/--no-subagents",
-        help="Read sub-agents' files; what is in the session's own log counts in any case.",
+        help="Read sub-agents' files; the session's own log counts in any case.",
     ),
 ]
 

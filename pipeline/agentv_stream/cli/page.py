@@ -16,7 +16,7 @@ def page(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE|DIR", help="File for one page, or folder; else this folder."),
+        typer.Option("--out", "-o", metavar="FILE|DIR", help="File for one page, or folder; default: this folder."),
     ] = None,
     provider: ProviderOfLog = None,
     root: Roots = None,

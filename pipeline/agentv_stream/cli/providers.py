@@ -28,7 +28,7 @@ def providers(
         typer.Option("--drift", help="What is new in LOGS: types of records, fields, words; no contents, with counts."),
     ] = False,
 ) -> None:
-    """Print which logs are read: how to make them, which versions were seen, how they end, what they cannot say."""
+    """Print which logs are read: how to make them, which versions were seen, how they end, which facts they lack."""
     if drift or logs:
         raise typer.Exit(_drift(logs or [], provider, as_json, drift))
     try:

@@ -12,11 +12,11 @@ def report(
         typer.Argument(metavar="RESULTS...", help="Results of run, of consume --stats, of bobbin; folders of them."),
     ],
     output: Annotated[
-        Path | None, typer.Option("--out", "-o", "--output", metavar="FILE", help="File; else standard output.")
+        Path | None, typer.Option("--out", "-o", "--output", metavar="FILE", help="File; default: standard output.")
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="md|html|json", help="md, html or json; else by the file's ending."),
+        typer.Option("--format", metavar="md|html|json", help="md, html or json; default: by the file's ending."),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="The approach that others are compared with.")

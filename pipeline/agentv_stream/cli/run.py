@@ -35,14 +35,15 @@ def run(
     approach: Annotated[
         str | None,
         typer.Option(
-            "--approach", "--target", metavar="NAME", help="Name of what is tried; a target of the targets file."
+            "--approach", "--target", metavar="NAME", help="Name of the approach; a target of the targets file."
         ),
     ] = None,
     targets: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The targets file; else .agentv/targets.yaml, here or above.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The targets file; default: .agentv/targets.yaml, here or above."),
     ] = None,
     prompt: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The prompt; else it is taken from the command line.")
+        str | None, typer.Option(metavar="TEXT", help="The prompt; default: taken from the command line.")
     ] = None,
     prompt_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The prompt as a file, or - for standard input.")
@@ -55,10 +56,10 @@ def run(
         ),
     ] = None,
     attempt: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of the attempt; else the next free one.")
+        int | None, typer.Option(min=1, metavar="N", help="Number of the attempt; default: the next free number.")
     ] = None,
     repeat: Annotated[int, typer.Option(min=1, metavar="N", help="How many attempts, one after the other.")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; else .agentv/runs.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; default: .agentv/runs.")] = None,
     save_stream: Annotated[bool, typer.Option("--save-stream/--no-save-stream", help="Keep the raw stream.")] = True,
     timeout: Annotated[
         float | None,
@@ -113,7 +114,7 @@ def run(
     machine: Machine = None,
     sync: Sync = None,
 ) -> None:
-    """Run an agent, watch over it, and store what it did."""
+    """Run an agent, watch over it, and store its outputs."""
     from agentv_stream.cli.running import run_command
 
     code = run_command(

@@ -23,7 +23,7 @@ def show(
     grep: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Only what holds this text, in any case, and the lines around.")
     ] = None,
-    width: Annotated[int, typer.Option(metavar="N", help="Columns; 0 for those of the terminal.", min=0)] = 0,
+    width: Annotated[int, typer.Option(metavar="N", help="Columns; 0 for the terminal's width.", min=0)] = 0,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts and outputs.")] = False,
     json: Annotated[
         bool, typer.Option("--json", help="The rows of its transcript, in order: one JSON object per line.")

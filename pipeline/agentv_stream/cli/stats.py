@@ -22,7 +22,7 @@ def stats(
     subagents: Subagents = True,
     prices: Prices = False,
     cache: Annotated[
-        bool, typer.Option("--cache", help="Keep each session's figures; read only what is new or changed.")
+        bool, typer.Option("--cache", help="Keep each session's figures; read only new or changed sessions.")
     ] = False,
     quiet: QuietBulk = False,
 ) -> None:

@@ -40,7 +40,7 @@ def tail(
     ] = "cursor",
     events: Annotated[bool, typer.Option("--events", help="One merged stream of events on standard output.")] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for transcripts; else .agentv/logs/PROVIDER.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for transcripts; default: .agentv/logs/PROVIDER.")
     ] = None,
     stream_log: StreamLogChoice = None,
     watch: WatchedPrograms = None,
@@ -68,7 +68,7 @@ def tail(
         str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics and health on HOST:PORT or PORT.")
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the cursors; else ~/.local/state/agentv-stream.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of the cursors; default: ~/.local/state/agentv-stream.")
     ] = None,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of this follower, for cursors of its own.")

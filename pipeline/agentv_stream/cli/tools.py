@@ -90,7 +90,7 @@ def _input(row: ToolRow) -> str:
 
 def _notes(provider: Provider) -> Iterable[str]:
     if provider.tools.finer_shell:
-        yield "Shell calls that read or search are named by what they do: Read, LS, Grep, Glob."
+        yield "Shell calls that read or search are named by their effect: Read, LS, Grep, Glob."
     forms = ", ".join(_form(form) for form in (MCP, *provider.tools.mcp))
     yield f"Tools of MCP servers: {forms}."
 

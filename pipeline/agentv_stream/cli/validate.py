@@ -11,7 +11,7 @@ MOST_TOLD = 20  # errors shown per file
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Specs and targets files.")],
     json: Annotated[bool, typer.Option("--json", help="What was found as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what is wrong.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors and warnings.")] = False,
 ) -> None:
     """Check specs and targets files; exit 2 with file, line and the nearest known name of all that is wrong."""
     import sys

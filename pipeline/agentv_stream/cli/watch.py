@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def watch(
     targets: Annotated[
-        list[str] | None, typer.Argument(metavar="TARGETS...", help="Folders or files; else all agents' sessions.")
+        list[str] | None, typer.Argument(metavar="TARGETS...", help="Folders or files; default: all agents' sessions.")
     ] = None,
     provider: OnlyProvider = None,
     root: Roots = None,
@@ -28,7 +28,7 @@ def watch(
     timezone: TimeZone = None,
     redact: Redact = None,
 ) -> None:
-    """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why.
+    """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, and why a session is stalled.
 
     --since and --until choose sessions by when they last changed.
     """

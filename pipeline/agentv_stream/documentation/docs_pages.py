@@ -21,8 +21,8 @@ HEAD = """\
 
 Made from the program by `make docs`; do not edit. `agentv-stream COMMAND --help` prints the same.
 
-What is always the same can stand in variables or in `pyproject.toml` ([configuration](configuration.md)).
-Every message goes to standard error; standard output carries what was asked for, and nothing else.
+Options that are always the same can stand in variables or in `pyproject.toml` ([configuration](configuration.md)).
+Every message goes to standard error; standard output carries the requested data, and nothing else.
 
 """
 
@@ -99,7 +99,7 @@ VARIABLES = """\
 | variable | for |
 |---|---|
 | `AGENTV_STREAM_STATE` | the folder of the [cursors](cursors.md), where `--state` is not given |
-| `XDG_STATE_HOME`, `XDG_CACHE_HOME` | for cursors (`~/.local/state`); for what is kept of sessions (`~/.cache`) |
+| `XDG_STATE_HOME`, `XDG_CACHE_HOME` | for cursors (`~/.local/state`); for kept figures of sessions (`~/.cache`) |
 | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`… | [where each agent keeps its sessions](discovery.md#where-it-looks) |
 | `TERM` | `dumb`: no live line unless `--live` asks for it |
 | any | `${{ NAME }}` in a [targets file](targets.md#targets) |
@@ -112,7 +112,7 @@ def cli_page(names: Iterable[str] = tuple(COMMANDS)) -> str:
     """docs/cli.md: every command with its arguments and options."""
     program: Any = typer.main.get_command(build(list(names)))  # click's objects; typer does not expose them with types
     commands: Mapping[str, Any] = program.commands
-    out = [HEAD, "| command | what it does |\n|---|---|\n"]
+    out = [HEAD, "| command | effect |\n|---|---|\n"]
     out += [f"| [`{name}`](#{name}) | {_first(command)} |\n" for name, command in commands.items()]
     out += ["\n", EXIT_CODES]
     for name, command in commands.items():

@@ -13,7 +13,7 @@ from agentv_stream.documentation.provider_table import MOST_PLACES, STORED, dial
 
 MEASURED = "## Recordings read"
 OUTCOMES_NOTE = """\
-The same calls (scenario s2), as each agent's log tells their ends; a number is the exit code. Agents differ where
+The same calls (scenario s2), as each agent's log records their ends; a number is the exit code. Agents differ where
 they work differently: Qwen refuses to sleep, Copilot to kill its shell, OpenCode waits for the killed shell until
 its time is over. They lose where the format does: Gemini and Qwen print no exit code behind output, Pi none for a
 signal, Codex's stream no failed patch and no unknown tool, Gemini's ACP no exit code at all; Qwen's ACP log on disk
@@ -28,7 +28,7 @@ def markdown(corpus: Path | None = None) -> str:
         "Made by `python -m agentv_stream.documentation.provider_page CORPUS > docs/providers.md`; do not edit.",
         "",
         "A dialect is recognised by the content of its first records. `--provider NAME` limits the search to one.",
-        "What the log does not say is null in results, never 0; each result lists what is missing as `losses`.",
+        "A fact that the log lacks is null in results, never 0; each result lists the missing facts as `losses`.",
         "Each agent has a page of its own on how its logs are read, linked below its title.",
     ]
     provider = None

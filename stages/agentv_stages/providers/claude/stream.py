@@ -55,7 +55,7 @@ from agentv_stages.providers.claude.wire import (
 LOSSES = (
     "the prompt (--prompt adds it)",
     "texts of sub-agents that ran in the foreground",
-    "what the agents of workflows and of sub-agents do",
+    "the work of the agents of workflows and of sub-agents",
     "tokens of a prompt suggestion after the last result (--prompt-suggestions)",
     "in older versions (2.1.197) the time of most lines",
     "in some versions (2.1.280) a resumed run's own share of tokens and cost (the session's total is shown)",

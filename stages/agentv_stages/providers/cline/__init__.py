@@ -100,7 +100,7 @@ PROVIDER = Provider(
             about=About(
                 made_by="cline --json PROMPT",
                 versions="3.0.57, 3.0.65",
-                end="`run_result`; a `run_aborted` behind it says that it was stopped",
+                end="`run_result`; a `run_aborted` after it means that it was stopped",
             ),
         ),
         Dialect(

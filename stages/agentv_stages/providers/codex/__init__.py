@@ -41,7 +41,7 @@ PROVIDER = Provider(
                 "pictures that were viewed or drawn, input to running commands, whether a web search failed",
                 "the order of calls that ran in parallel",
                 "which calls belong to one answer (turns are counted by what follows a result)",
-                "what sub-agents do and cost",
+                "work and cost of sub-agents",
                 "a resumed run's own share of the thread's tokens (the total of the thread is shown)",
                 "whether an update of a plan, or a whole run, is repeated",
             ),
@@ -58,9 +58,9 @@ PROVIDER = Provider(
             has_end=True,
             losses=(
                 "patches that failed, unknown tools, bad arguments",
-                "what is asked of sub-agents after their start; with some models their prompts, too",
-                "what a review costs, and the texts of its answers",
-                "what a command that still runs when its call returns printed until then",
+                "later prompts of sub-agents; with some models also their first prompts",
+                "cost of a review, and the texts of its answers",
+                "output of a command until its call returns, if it still runs then",
                 "tokens written to a cache, before 0.171",
             ),
             about=About(

@@ -27,7 +27,7 @@ PROVIDER = Provider(
             about=About(
                 made_by="cn -p --format json PROMPT",
                 versions="1.5.47",
-                end="the answer, the only one that is printed; an error",
+                end="the only printed answer; an error",
             ),
         ),
         Dialect(

@@ -46,7 +46,7 @@ from agentv_stages.providers.continue_.wire import (
 
 LOSSES = (
     "times and durations",
-    "a run of `cn -p` that failed or was interrupted (it leaves no session; of what it adds to one, only the tokens)",
+    "a run of `cn -p` that failed or was interrupted (it leaves no session, and in a resumed session only its tokens)",
     "the messages before a compaction; an answer that was interrupted",
     "the calls, results and answers of sub-agents (their tokens are in the total)",
     "that a shell command failed which wrote nothing to standard error; that an MCP tool failed",

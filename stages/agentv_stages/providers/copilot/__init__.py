@@ -16,7 +16,7 @@ _DISK_ONLY = frozenset(
 )
 
 _COMMON_LOSSES = (
-    "figures without what a rewind took back (it still counts)",
+    "figures without the part that a rewind took back (it still counts)",
     "cost in money (the log counts premium requests)",
 )
 STREAM_LOSSES = (
@@ -34,7 +34,7 @@ ACP_LOSSES = (
 )
 SESSION_LOSSES = (
     "an answer that was cut off, and its tokens",
-    "what a rewind in the terminal removed from the log, tokens included",
+    "records that a rewind in the terminal removed from the log, with their tokens",
     *_COMMON_LOSSES,
 )
 

@@ -11,7 +11,7 @@ from agentv_stages.providers.cursor.transcript import TranscriptDecoder
 STREAM_LOSSES = (
     "the model's real name (it is the one shown to people)",
     "tokens of single answers; the end of a run that failed, in some cases",
-    "message ids: answers are told apart by their model calls",
+    "message ids: answers are distinguished by their model calls",
     "whether a text is repeated",
 )
 TRANSCRIPT_LOSSES = (

@@ -34,7 +34,7 @@ from agentv_stages.providers.gemini.wire import Failure, Stats, StreamLine, deco
 
 LOSSES = (
     "thoughts (their tokens are in the totals)",
-    "what sub-agents say and do (their tokens are in the totals)",
+    "texts and calls of sub-agents (their tokens are in the totals)",
     "tool output as the model got it: reads have none, searches a summary",
     "the exit code of a shell command that printed something",
     "that a tool call was cancelled (it is printed as a success)",

@@ -19,7 +19,7 @@ PROVIDER = Provider(
             TraceDecoder,
             live=False,
             has_end=False,
-            losses=("which calls belong to one answer, where no model turn says so", _UNCLEAR_INPUT),
+            losses=("which calls belong to one answer, where no model turn records it", _UNCLEAR_INPUT),
             about=About(
                 made_by="AgentV's trace events",
                 end="`final_response`, `error`; the older list has none, and its status is unknown",
@@ -51,7 +51,7 @@ PROVIDER = Provider(
             has_end=False,
             losses=(
                 "outcomes, exit codes and durations of tool calls (ours have them)",
-                "what tools with an agent's own names do (the words in the name decide; none is an edit)",
+                "effects of tools with an agent's own names (the words in the name decide; none is an edit)",
             ),
             about=About(
                 made_by="harbor and other writers of ATIF",

@@ -41,7 +41,7 @@ from agentv_stages.providers.grok.wire import Block, MessagesLine, decode_messag
 LOSSES = (
     "the prompt, the agent's version; when anything happened, so calls have no duration",
     "an answer that was cut off, with its calls (without --include-partial-messages)",
-    "which of several sub-agents at work at once did what; whose an answer is, while one works in the background",
+    "which of several sub-agents at work at once made a call; whose an answer is, while one works in the background",
     "arguments that are not JSON; calls after one whose refusal ended the turn; reasoning tokens",
     "costs of a run in which a call has none, and of turns that background notices started",
     "that an answer was cut off and tried again: its two texts become one",

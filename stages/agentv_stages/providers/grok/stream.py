@@ -37,7 +37,7 @@ from agentv_stages.providers.grok.wire import StreamLine, decode_stream
 LOSSES = (
     "the prompt, the working directory, the agent's version; the session's id and the model until the run ends",
     "times and durations",
-    "which of several sub-agents at work at once did what; what they and the main agent say at the same time may mix",
+    "which of several sub-agents at work at once made a call; simultaneous texts of them and the main agent may mix",
     "arguments that are not JSON; calls after one whose refusal ended the turn",
     "costs of a run in which a call has none, and of turns that background notices started",
     "that an answer was cut off and tried again: its two texts become one",

@@ -34,7 +34,7 @@ LOSSES = (
     "the prompt, the model, the working directory; thinking",
     "times, durations, tokens and costs",
     "whether a call failed, except shell commands, files, pages, sub-agents, unknown tools, bad arguments and refusals",
-    "what sub-agents do; only their calls are printed",
+    "work of sub-agents; only the calls that start them are printed",
     "answers that were cut off and tried again; why a run failed",
     "that a hook refused a call with words of its own (it counts as ok)",
     "whether an answer is repeated",

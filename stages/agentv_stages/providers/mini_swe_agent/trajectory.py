@@ -16,7 +16,7 @@ from agentv_stages.providers.mini_swe_agent.wire import decode_document, decode_
 LOSSES = (
     "the session's id",
     "how long each of several commands of one answer took",
-    "outputs of commands next to the one that submits, in a run without a terminal",
+    "outputs of commands next to the command that submits, in a run without a terminal",
     "before 2.3.1, answers that were refused for their format: texts, calls, tokens, costs",
     "before 1.12, tokens and times; in 1.x, output apart from the words around it",
     "in 1.x, commands that your own action_regex cut out of the answer",

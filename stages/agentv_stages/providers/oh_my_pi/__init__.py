@@ -82,7 +82,7 @@ PROVIDER = Provider(
             has_end=True,
             losses=(
                 "durations of tool calls (results have no time)",
-                "what sub-agents and advisors did (they have files of their own on disk)",
+                "work of sub-agents and advisors (they have files of their own on disk)",
                 "tokens of titles and other side calls",
                 *_SHARED,
             ),

@@ -42,7 +42,7 @@ PROVIDER = Provider(
             has_end=False,
             losses=(
                 "the arguments of a call of a tool that does not exist (the log has only its result)",
-                "what sub-agents did (each has a session of its own)",
+                "work of sub-agents (each has a session of its own)",
                 "tokens of answers that were cut off and of compactions",
                 "the agent's version",
             ),

@@ -25,7 +25,7 @@ STREAM = Dialect(
     live=True,
     has_end=True,
     losses=(
-        "what child sessions do (their calls, texts and tokens); only the task call is printed",
+        "work of child sessions (their calls, texts and tokens); only the task call is printed",
         "prompts, the model, the working directory, the agent's version",
         "calls that had not ended, texts that were not finished",
         "the order of calls that ran in parallel (it is that of their ends)",
@@ -44,7 +44,7 @@ EXPORT = Dialect(
     ExportDecoder,
     live=False,
     has_end=False,
-    losses=(*_STORED_LOSSES, "what was undone before another prompt"),
+    losses=(*_STORED_LOSSES, "messages that were undone before another prompt"),
     about=About(
         made_by="opencode export SESSION",
         versions="1.2.27 to 1.18.33, 2.0 by its source",

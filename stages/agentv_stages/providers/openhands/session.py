@@ -20,7 +20,7 @@ from agentv_stages.providers.openhands.wire import Conversation, decode_conversa
 LOSSES = (
     "the agent's version; of each answer the model; tokens of a run that was killed",
     "the zone of its times, which are taken as UTC; when its state was written",
-    "that somebody went back in a conversation: what was left behind still counts",
+    "that the user went back in a conversation: the abandoned part still counts",
 )
 _ENDS: dict[str, Status] = {"paused": "interrupted", "stuck": "error"}
 _FOLDER = re.compile(r"(?:\A|/)(\w{8})-?(\w{4})-?(\w{4})-?(\w{4})-?(\w{12})/events/event-[^/]*\Z")

@@ -22,7 +22,7 @@ from agentv_stages.providers.openhands.wire import decode_event
 LOSSES = (
     "tokens and costs; the working directory, the agent's version; the session's id until the run ends",
     "the zone of its times, which are taken as UTC",
-    "what sub-agents did",
+    "work of sub-agents",
     "why a run that neither answered nor failed stopped (stuck in a loop)",
 )
 _MODEL = re.compile(r"✓ Agent initialized with model: (\S+)\s*\Z")

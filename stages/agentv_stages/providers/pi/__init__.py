@@ -49,7 +49,7 @@ PROVIDER = Provider(
             losses=(
                 "the text of an answer that was killed while it was written; before 0.99 a session without an answer",
                 "tokens of answers that were cut off, and of compactions without usage",
-                "what each call of a codemode script returned (the script's output is known)",
+                "results of the calls of a codemode script (the script's output is known)",
                 _NO_HALF_CALL,
                 _NO_REFUSAL,
                 _NO_TEMPLATE,

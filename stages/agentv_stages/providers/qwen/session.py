@@ -51,9 +51,9 @@ from agentv_stages.providers.qwen.wire import (
 LOSSES = (
     "if the session ran over ACP, its last records, and that reads and edits failed",
     "sub-agents' thoughts, and before 0.24 what their tools returned",
-    "what the calls of an exec script returned",
+    "results of the calls of an exec script",
     "an answer that an API error cut off",
-    "what a person ran with `!` or asked with `/btw`, and model calls for summaries and suggestions",
+    "commands (`!`) and questions (`/btw`) of a person, and model calls for summaries and suggestions",
     "the answer to `--json-schema` (it is redacted)",
     "tokens of empty answers that were asked for again",
     "costs",

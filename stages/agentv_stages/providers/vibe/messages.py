@@ -47,13 +47,13 @@ from agentv_stages.providers.vibe.wire import (
 
 STREAM_LOSSES = (
     "times, durations, tokens and costs; the session's id, the model, the version, the working directory",
-    "what sub-agents do; only their calls are printed",
+    "work of sub-agents; only the calls that start them are printed",
     "which messages a run that resumed a session printed again",
     "before 1.3, thinking; before 2.7, which prompts the agent wrote in the user's name",
     "why a run stopped before its end (a limit, an error, the user): it is printed as text on standard error",
 )
 SESSION_LOSSES = (
-    "times of messages and calls, before 2.23 durations, too; the version",
+    "times of messages and calls, before 2.23 also durations; the version",
     "tokens of single answers, cached and reasoning tokens; what sub-agents cost",
     "tokens and cost of a session that a compaction began",
     "which messages a run that resumed a session copied from it",

@@ -40,7 +40,7 @@ from agentv_stages.providers.vibe.wire import (
 LOSSES = (
     "tokens of single answers, cache writes, reasoning tokens, costs; tokens of answers that asked for a program alone",
     "calls that never began (an unknown tool, arguments that do not fit), and programs of run_typescript",
-    "which answer a call belongs to, if answers say nothing; the model's own ids of its calls; the version",
+    "which answer a call belongs to, if answers have no text; the model's own ids of its calls; the version",
 )
 _ENDS: dict[str, Status] = {"completed": "complete", "interrupted": "interrupted", "failed": "error"}
 _MOST_KNOWN = 4_096

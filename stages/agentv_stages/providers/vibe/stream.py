@@ -27,8 +27,8 @@ from agentv_stages.providers.vibe.wire import Entry, decode_entry
 LOSSES = (
     "tokens, costs; the model, the version, the working directory",
     "calls that never began (an unknown tool, arguments that do not fit), and programs of run_typescript",
-    "which answer a call belongs to, if answers say nothing; the model's own ids of its calls",
-    "exit codes (2.23 to 2.25 have those of failed commands); what sub-agents do",
+    "which answer a call belongs to, if answers have no text; the model's own ids of its calls",
+    "exit codes (2.23 to 2.25 have those of failed commands); work of sub-agents",
     "whether a run came to its end, and why not (a limit, an error): that is printed as text on standard error",
 )
 INTERRUPT = "interrupt"
