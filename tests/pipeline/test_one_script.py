@@ -39,14 +39,14 @@ FAILED_CALLS = "patches that failed, unknown tools, bad arguments"
 CHILDREN = "Read Grep Bash Task"
 LOST = (
     Loss("codex codex_classic", "live", "r1 r2 s2", "Edit ", FAILED_CALLS),
-    Loss("codex codex_classic", "live", "s4", CHILDREN + " ", "what sub-agents do"),
+    Loss("codex codex_classic", "live", "s4", CHILDREN + " ", "work and cost of sub-agents"),
     Loss("codex", "live", "s14", " ", "waiting for scripts"),
     Loss("gemini", "live", "s4", CHILDREN + " ", "texts and calls of sub-agents"),
     Loss("gemini_acp", "live", "s4", CHILDREN + " ", "Gemini: sub-agents"),
     Loss("gemini_acp", "live", "s2", " ", "calls of unknown tools"),
     Loss("gemini_acp", "disk", "s2", " ", "a tool that does not exist, if the session ran over ACP"),
     Loss("gemini", "disk", "s6_pipe s6_sigint_tool s6_sigkill_tool", "Write Bash", "calls that were cut off"),
-    Loss("opencode", "live", "s4", CHILDREN, "what child sessions do"),
+    Loss("opencode", "live", "s4", CHILDREN, "work of child sessions"),
     Loss("opencode_acp", "live", "s4", CHILDREN, "a prompt with calls; sub-agents"),
     Loss("opencode", "live", "s6_sigint_tool s6_sigkill_tool", "Bash", "calls that had not ended"),
     Loss("pi", "disk", "s6_pipe", "Write", "an answer that was killed while it was written"),
