@@ -10,7 +10,7 @@ from agentv_stream.cli.options import JsonLines, OnlyProvider, Redact, Roots, Si
 def search(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, as it is: no pattern.")],
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATHS...]", help="Folders or files; else all agents' sessions.")
+        list[str] | None, typer.Argument(metavar="[PATHS...]", help="Folders or files; default: all agents' sessions.")
     ] = None,
     provider: OnlyProvider = None,
     since: Since = None,
