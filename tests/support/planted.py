@@ -2,10 +2,14 @@
 
 import json
 import random
+import sqlite3
 import string
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import zstandard
 
 KEPT = frozenset(("signature", "thoughtSignature", "encrypted_content", "model", "type", "role", "timestamp"))
 LETTERS = string.ascii_letters + string.digits
@@ -68,10 +72,29 @@ def files_below(*places: Path) -> Iterator[Path]:
         yield from (path for path in place.rglob("*") if path.is_file())
 
 
+def _contents(path: Path) -> bytes:
+    """The bytes of a file; of a database all its texts and bytes, unpacked."""
+    data = path.read_bytes()
+    if not data.startswith(b"SQLite format 3\0"):
+        return data
+    found: list[bytes] = []
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            for row in database.execute(f'SELECT * FROM "{table}"'):
+                found += [_unpacked(value) for value in row if isinstance(value, (bytes, str))]
+    return b"\n".join(found)
+
+
+def _unpacked(value: bytes | str) -> bytes:
+    data = value if isinstance(value, bytes) else value.encode()
+    return zstandard.ZstdDecompressor().decompress(data) if data.startswith(b"\x28\xb5\x2f\xfd") else data
+
+
 def leaks(secrets: list[str], *places: Path) -> list[tuple[str, str]]:
     """Which secrets are in which files below the places, or in their names."""
     found: list[tuple[str, str]] = []
     for path in files_below(*places):
-        data = path.read_bytes() + str(path).encode()
+        data = _contents(path) + str(path).encode()
         found += [(str(path), secret) for secret in secrets if secret.encode() in data]
     return found

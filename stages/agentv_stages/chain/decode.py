@@ -11,7 +11,7 @@ Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
@@ -39,6 +39,9 @@ from agentv_stages.model.payload import EMPTY_STRING, MAX_DEPTH, read_json, to_r
 from agentv_stages.model.provider import REFUSED, DecodeContext, Dialect, RecordDecoder
 from agentv_stages.model.stage import Flushed
 
+if TYPE_CHECKING:  # compiling the rules takes time, and most sessions are not redacted
+    from agentv_stages.redaction.redactor import Redactor
+
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
@@ -52,6 +55,7 @@ _PAYLOADS: dict[type[Event], tuple[str, Raw | None]] = {
 }
 """Events whose payload may be a list or an object -> its field, and the value that says nothing."""
 _QUOTE = ord('"')
+_SHORT = 12  # bytes of a payload that hold no secret of a known form
 _array = msgspec.json.Decoder(list[Raw])
 
 
@@ -74,7 +78,7 @@ class Decode:
     """A stage over batches: fills `events`, `ignored`, `unknown` from `records`.
 
     Several objects on one line each get a row of their own; the rows of later records shift accordingly. With
-    `sure_dialect`, records of another agent are looked for among those of unknown type. `redact` is for what the
+    `sure_dialect`, records of another agent are looked for among those of unknown type. `redactor` is for what the
     decoder reads besides the records, and for what it joins from several of them.
     """
 
@@ -83,13 +87,13 @@ class Decode:
         dialect: Dialect,
         context: DecodeContext | None = None,
         sure_dialect: SureDialect | None = None,
-        redact: Callable[[bytes], bytes] | None = None,
+        redactor: "Redactor | None" = None,
     ) -> None:
         self.dialect = dialect
         self.sure_dialect = sure_dialect
         self.context = context or DecodeContext()
-        self.redact = redact
-        self.decoder: RecordDecoder = dialect.decoder(self.context.redacted(redact))
+        self.redactor = redactor
+        self.decoder: RecordDecoder = dialect.decoder(self.context.redacted(redactor))
         self._strangers: list[Mapping[str, Any]] = []
         self._looked_at = 0
         self._ahead = 0  # rows by which later records shift: objects that were not the first on their line
@@ -108,8 +112,8 @@ class Decode:
                         break
         self._moved_on(batch, list(rest))
         _cap_depth(batch)
-        if self.redact is not None:
-            _redact_made(batch, self.redact)
+        if self.redactor is not None:
+            _redact_made(batch, self.redactor)
         if batch.begun or self._sessions.ids:
             self._sessions.look(batch)
         if batch.strangers:
@@ -140,8 +144,8 @@ class Decode:
         except REFUSED as error:  # what the decoder held cannot be decoded; each of its records could
             batch.faults.append(Fault("schema", batch.file, 0, 0, 0, f"held to the end: {error}", b""))
         _cap_depth(batch)
-        if self.redact is not None:
-            _redact_made(batch, self.redact)
+        if self.redactor is not None:
+            _redact_made(batch, self.redactor)
         return (batch,) if batch.events or batch.faults or batch.ignored else ()
 
     def snapshot(self) -> DecodeState:
@@ -166,7 +170,7 @@ class Decode:
 
     def go_on_in(self, context: DecodeContext) -> "Decode":
         """A stage that continues with the state of this one, in another file."""
-        after = Decode(self.dialect, context, self.sure_dialect, self.redact)
+        after = Decode(self.dialect, context, self.sure_dialect, self.redactor)
         after.load(self.save())
         return after
 
@@ -350,17 +354,19 @@ def _cap_depth(batch: Batch) -> None:
             batch.events[i] = replace(event, **{name: empty})
 
 
-def _redact_made(batch: Batch, redact: Callable[[bytes], bytes]) -> None:
+def _redact_made(batch: Batch, redactor: "Redactor") -> None:
     """Redacts the payloads that a decoder has made, of pieces of several records or of JSON in a text: no record alone
     showed the secrets in them. Those that are part of their record were redacted with it."""
-    records = {record.row: record.data for record in batch.records}
+    records = batch.records
+    first = records[0].row if records else 0
     for i, event in enumerate(batch.events):
         capped = _PAYLOADS.get(type(event))
         payload = getattr(event, capped[0]) if capped is not None else None
-        if capped is None or payload is None:
+        if capped is None or payload is None or len(payload) < _SHORT:
             continue
-        data = bytes(payload)
-        if data not in records.get(event.source.row, b"") and (redacted := redact(data)) is not data:
+        at, data = event.source.row - first, bytes(payload)
+        whole = records[at].data if 0 <= at < len(records) and records[at].row == event.source.row else b""
+        if (redacted := redactor.redact_part(data, whole)) is not data:
             batch.events[i] = replace(event, **{capped[0]: Raw(redacted)})
 
 

@@ -6,7 +6,7 @@ docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entr
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,9 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Source
 from agentv_stages.model.store import StoreTable
 from agentv_stages.model.tools import ToolTable
+
+if TYPE_CHECKING:
+    from agentv_stages.redaction.redactor import Redactor
 
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
 """What decoders raise for a record that they cannot decode; the last for a time or duration that is not finite."""
@@ -52,11 +55,11 @@ class DecodeContext:
         """The source of a record, on the stream of the input. Speed-critical decoders build theirs inline."""
         return Source(self.file, record.row, record.offset, record.length, time_ms, self.stream, base_id)
 
-    def redacted(self, redact: Callable[[bytes], bytes] | None) -> "DecodeContext":
+    def redacted(self, redactor: "Redactor | None") -> "DecodeContext":
         """The same for a session that is redacted, with the outputs that the agent keeps redacted."""
-        if redact is None:
+        if redactor is None:
             return self
-        kept = self.kept
+        kept, redact = self.kept, redactor.redact
         return replace(self, kept=None if kept is None else lambda name: redact(kept(name)), redact=redact)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from agentv_stages.redaction.checks import KEY_END, LONGEST_KEY, is_mixed, is_placeholder, stands_alone
-from agentv_stages.redaction.rules import RULES, SEPARATORS, TOKENS, Rule, Token, by_ending
+from agentv_stages.redaction.rules import GATE, RULES, SEPARATORS, TOKENS, Rule, Token, by_ending
 from agentv_stages.redaction.vault import Vault
 
 
@@ -63,10 +63,12 @@ class Redactor:
         may_match: Callable[[bytes], bool] | None = None,
         vault: Vault | None = None,
     ) -> None:
+        rules = tuple(rules)
         self.vault = vault
         self.counts: Counter[str] = Counter()
         self._key = key
         self._rules = (*RULES, *rules)
+        self._after_gate = (*(rule for rule in RULES if not rule.pattern.startswith(b"A")), *rules)
         self._tokens = by_ending(TOKENS)
         self._allow = tuple(allow)
         self._may_match = may_match
@@ -84,6 +86,10 @@ class Redactor:
             found.append(Finding(start, end + _width(data, end), finding.kind))
         return self._without_overlap(found)
 
+    def may_hold(self, data: bytes) -> bool:
+        """Whether there may be secrets; with the faster search some of them are none."""
+        return bool(self.findings(data)) if self._may_match is None else self._may_match(data)
+
     def redact(self, data: bytes) -> bytes:
         """The same bytes with markers; the same object if there is nothing to replace."""
         found = self.findings(data)
@@ -96,6 +102,12 @@ class Redactor:
             begin = finding.end
         pieces.append(data[begin:])
         return b"".join(pieces)
+
+    def redact_part(self, data: bytes, whole: bytes) -> bytes:
+        """As `redact`; `whole` was redacted, and if it contains the data they need not be searched again."""
+        if self._may_match is None and data in whole:  # the faster search is faster than this comparison
+            return data
+        return self.redact(data)
 
     def hide(self, data: bytes) -> bytes:
         """A text about originals, such as a verdict, without any secret or the beginning of a remembered one."""
@@ -125,7 +137,7 @@ class Redactor:
                     if (finding := self._token(data, end, token)) is not None:
                         found.append(finding)
                         break
-        for rule in self._rules:
+        for rule in self._rules if GATE.search(data) else self._after_gate:
             for match in rule.compiled.finditer(data):
                 found += self._secrets(data, rule, match)
         return found

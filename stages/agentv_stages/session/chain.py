@@ -7,6 +7,8 @@ and forked; `stages` are its parts, for callers that run each as a task.
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from msgspec import Raw
+
 from agentv_stages.chain.consolidate import Consolidate, ConsolidateState
 from agentv_stages.chain.normalize import Normalize
 from agentv_stages.chain.pair import Pair
@@ -61,7 +63,7 @@ class SessionChain:
         self.records = parts.make_records() if records is None else records
         self.own: list[Stage[Any, Any]] = [*parts.make_stages(), *stages]
         redact = parts.redactor.redact if parts.redactor is not None else None
-        self.decode = DecodeInputs(dialect, file, contexts, growing=growing, redact=redact)
+        self.decode = DecodeInputs(dialect, file, contexts, growing=growing, redactor=parts.redactor)
         self.normalize = Normalize(provider.tools)
         self.pair = Pair()
         self.consolidate = Consolidate(redact) if messages or self.own else None
@@ -135,11 +137,14 @@ class SessionChain:
         return out
 
     def snapshot(self) -> bytes:
-        """The state as JSON."""
+        """The state as JSON. If the session is redacted, it has no secret either."""
+        return self._state(self.parts.hidden(saved.saved_stages(self.cases)))
+
+    def _state(self, cases: list[Raw]) -> bytes:
         messages = self.consolidate.snapshot() if self.consolidate is not None else ConsolidateState()
         state = saved.state_of(self.pair.snapshot(), messages, self.observer)
         state.decoders = self.decode.snapshot().decoders
-        state.cases, state.specs = self.parts.hidden(saved.saved_stages(self.cases)), self.specs
+        state.cases, state.specs = cases, self.specs
         state.records, state.stages = saved.saved_stages(self.records), saved.saved_stages(self.own)
         return saved.encode(state)
 
@@ -172,7 +177,7 @@ class SessionChain:
             specs=self.specs,
         )
         copy.decode = self.decode.fork()
-        copy.restore(self.snapshot())
+        copy.restore(self._state(saved.saved_stages(self.cases)))
         return copy
 
 

@@ -3,7 +3,7 @@
 If another file continues the main log, the row numbers and the decoder also continue.
 """
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Raw, Struct, convert
 
@@ -13,6 +13,9 @@ from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.provider import DecodeContext, Dialect
 from agentv_stages.model.stage import Flushed
 from agentv_stages.session.detect import sure_dialect
+
+if TYPE_CHECKING:
+    from agentv_stages.redaction.redactor import Redactor
 
 
 class ReadLines:
@@ -72,10 +75,10 @@ class DecodeInputs:
         contexts: dict[str, DecodeContext] | None = None,
         *,
         growing: bool = False,
-        redact: Callable[[bytes], bytes] | None = None,
+        redactor: "Redactor | None" = None,
     ) -> None:
         self.dialect = dialect
-        self._redact = redact
+        self._redactor = redactor
         self.contexts = contexts if contexts is not None else {}
         self.decoders: dict[str, Decode] = {}
         self._main = file
@@ -95,7 +98,9 @@ class DecodeInputs:
 
     def fork(self) -> "DecodeInputs":
         """One for the same files; it is to be restored."""
-        copy = DecodeInputs(self.dialect, self._main, dict(self.contexts), growing=self._growing, redact=self._redact)
+        copy = DecodeInputs(
+            self.dialect, self._main, dict(self.contexts), growing=self._growing, redactor=self._redactor
+        )
         copy.decoders = {}
         return copy
 
@@ -130,7 +135,7 @@ class DecodeInputs:
         return tuple(last)
 
     def _decoder(self, file: str) -> Decode:
-        return Decode(self.dialect, self.contexts.get(file) or DecodeContext(file), sure_dialect, self._redact)
+        return Decode(self.dialect, self.contexts.get(file) or DecodeContext(file), sure_dialect, self._redactor)
 
     def save(self, file: str) -> bytes:
         """The state of the decoder of a file; equal for two decoders that will behave alike."""
