@@ -46,6 +46,8 @@ NOT_WRITTEN = {
     "droid-session": "compared with counts of real logs, in test_droid",
     "droid-stream": "likewise",
     "cline-task": "compared with counts of a real task, in test_cline_task",
+    "kiro-conversation": "its sessions are written as databases, in test_kiro",
+    "kiro-session": "compared with counts of real sessions, in test_kiro",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

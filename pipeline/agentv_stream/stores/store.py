@@ -1,6 +1,7 @@
 """The stores in which agents keep sessions: opened for reading, recognised by their tables, their sessions listed.
 
-Agents: OpenCode and Kilo (`opencode`, `opencode_folder`); every agent whose provider has a `StoreTable` (`tables`).
+Agents: OpenCode and Kilo (`opencode`, `opencode_folder`); agents whose provider has a
+`StoreTable` (`tables`) or a `DocumentTable` (`documents`).
 """
 
 import sqlite3
@@ -142,13 +143,16 @@ def open_store(path: Path) -> Generator[Store]:
 
 
 def _recognised(path: Path, connection: sqlite3.Connection) -> Store:
+    from agentv_stream.stores.documents import open_document
     from agentv_stream.stores.opencode import OpenCodeDatabase, open_opencode
     from agentv_stream.stores.tables import open_table
 
     tables = tables_of(connection)
     if not tables:
         return OpenCodeDatabase(connection, tables, (), False, False, ())  # an agent has only just made it
-    store = open_opencode(connection, tables) or open_table(path, connection, tables)
+    store = (
+        open_opencode(connection, tables) or open_table(path, connection, tables) or open_document(connection, tables)
+    )
     if store is None:
         raise _unknown(path, tables)
     return store

@@ -22,7 +22,7 @@ def open_table(path: Path, connection: sqlite3.Connection, tables: Tables) -> St
     """The store of the agent whose tables these are; None for a database that is none."""
     for provider in all_providers():
         table = provider.store
-        if table is not None and _fits(table, tables):
+        if isinstance(table, StoreTable) and _fits(table, tables):
             return TableStore(str(path.absolute()), connection, tables, table, newer_tables(connection, tables, ()))
     return None
 

@@ -7,7 +7,7 @@ This stage must run between the decoder and `Pair`, because `Pair` puts the call
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from msgspec import UNSET, Raw, Struct
@@ -115,7 +115,8 @@ def _make_plan(table: ToolTable, name: str) -> _Plan:
     elif row.patch:
         plan = _Plan(row.tool, row.kind, row.origin, None, row.edit, _patch)
     elif row.paths or row.keys or row.rest_key or row.variant_key:
-        wanted = [*row.paths, *([row.variant_key] if row.variant_key else ())]
+        variant_key, _, member = (row.variant_key or "").partition("[].")
+        wanted = [*row.paths, *([variant_key] if variant_key else ())]
         for key, sources in row.keys:
             wanted += (key, *sources)
         if row.rest_key:
@@ -126,11 +127,18 @@ def _make_plan(table: ToolTable, name: str) -> _Plan:
         plan = _Plan(
             *(row.tool, row.kind, row.origin, None, row.edit, _fields, names, fields_decoder(names), keys),
             *(len(row.paths), row.rest_key, found.rest, True),
-            ((row.variant_key, ""), *row.variants) if row.variant_key else (),
+            ((variant_key, member), *row.variants) if variant_key else (),
         )
     else:
         plan = _Plan(row.tool, row.kind, row.origin, None, row.edit)
     return plan
+
+
+def _only_member(value: object, name: str) -> object:
+    """A member of the only object in a list; None for any other value."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    only = items[0] if len(items) == 1 else None
+    return cast("dict[str, object]", only).get(name) if isinstance(only, dict) else None
 
 
 def _kind_known_by_decoder(call: ToolCall, plan: _Plan) -> Kind:
@@ -214,7 +222,10 @@ def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
                 break
         names = plan.names
         if plan.variants:
-            chosen = values[names.index(plan.variants[0][0])]
+            key, member = plan.variants[0]
+            chosen = values[names.index(key)]
+            if member:
+                chosen = _only_member(chosen, member)
             for argument, name in plan.variants[1:]:
                 if argument == chosen:
                     tool = name

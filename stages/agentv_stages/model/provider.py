@@ -13,7 +13,7 @@ import msgspec
 from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Source
-from agentv_stages.model.store import StoreTable
+from agentv_stages.model.store import DocumentTable, StoreTable
 from agentv_stages.model.tools import ToolTable
 
 if TYPE_CHECKING:
@@ -246,4 +246,4 @@ class Provider:
     acp: AcpHabits | None = None
     titles: TitleIndex | None = None
     kept_outputs: Callable[[str], str | None] | None = None
-    store: StoreTable | None = None
+    store: StoreTable | DocumentTable | None = None

@@ -43,3 +43,23 @@ class StoreTable:
     started: Callable[[str, Collection[str]], tuple[tuple[str, str], ...]]
     project: Callable[[str], str | None]
     hidden: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTable:
+    """A database in which a row holds a whole session as a JSON document.
+
+    `tables` are its versions, the newest first; a session in several of them is read from the newest. `document` is the
+    column of the document, `elements` the name of the list in it, one element a message. `id` names both a column and a
+    member of the document, for tables without the column. `created` and `updated` are columns with times, which a table
+    may lack. A line of the dialect is `{"session": {"id": …, "directory": …}}` or `{"message": …}` with an element.
+    """
+
+    provider: str
+    tables: tuple[str, ...]
+    document: str
+    elements: str
+    id: str
+    directory: str
+    created: str
+    updated: str

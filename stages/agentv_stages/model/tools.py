@@ -68,7 +68,7 @@ class ToolRow:
     `rest_key`. `shell`: the call runs a shell text, found in the input under `command_key`. `source`: where the name
     was seen. `paths` are the input keys that may name touched files. `patch`: the input is a patch or a list of changed
     files, which decides between Write and Edit. `variants` maps values of the input key `variant_key` to canonical
-    names.
+    names; `list[].key` is a key of the only object in a list.
     """
 
     native: str
