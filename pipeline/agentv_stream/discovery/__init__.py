@@ -1,1 +1,1 @@
-"""Finding sessions: where each agent keeps its logs, and what the head of a log says."""
+"""Finding sessions: the places of each agent's logs, and the facts in the head of a log."""

@@ -1,7 +1,7 @@
 """Reads dead-letter files: lists them, shows them, and decodes their records again.
 
-A record is decoded on its own, in the dialect of its log, which must still exist: what a decoder knows only from the
-records before it is missing.
+A record is decoded on its own, in the dialect of its log, which must still exist: facts that a decoder takes from the
+records before it are missing.
 """
 
 from base64 import b64decode

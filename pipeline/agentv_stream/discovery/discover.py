@@ -97,7 +97,7 @@ class RememberingFolder(LocalFolder):
 
 
 def cache_file() -> Path | None:
-    """Where headers are cached between runs; None if there is no home folder."""
+    """The file that caches headers between runs; None if there is no home folder."""
     home = own_folder("XDG_CACHE_HOME", "~/.cache")
     return home / "agentv-stream" / "headers.json" if home is not None else None
 
@@ -219,9 +219,12 @@ def _without_copies(sessions: Iterable[Session]) -> list[Session]:
         folder, name = os.path.split(logical_name(session.path))
         named = alike.setdefault((provider, session_id, name), [])
         sized = alike.setdefault((provider, session_id, content_size(session.path, session.size)), [])
-        same = next((one for one in named if name.endswith(".json") or os.path.split(one.path)[0] == folder), None)
+        same = next(
+            (other for other in named if name.endswith(".json") or os.path.split(other.path)[0] == folder),
+            None,
+        )
         near = (*named[-MOST_COMPARED:], *sized[-MOST_COMPARED:])
-        first = same or next((one for one in near if _begin_alike(one.path, session.path)), None)
+        first = same or next((other for other in near if _begin_alike(other.path, session.path)), None)
         if first is not None:
             first.copies.append(session.path)
             if not named:
@@ -238,13 +241,13 @@ def _plainest(session: Session) -> tuple[bool, int, int]:
 
 
 def _begin_alike(path: str, other: str) -> bool:
-    one, two = first_bytes(path, HEAD), first_bytes(other, HEAD)
-    return bool(one and two) and (one.startswith(two) or two.startswith(one))
+    first, second = first_bytes(path, HEAD), first_bytes(other, HEAD)
+    return bool(first and second) and (first.startswith(second) or second.startswith(first))
 
 
 def _stored(root: Root, unread: Callable[[str], object] | None) -> list[Session]:
-    """The sessions in databases and folders of agents; children are recognised by their parent's id. Of a session that
-    is in several stores (an agent's later version copies them) the one updated last counts."""
+    """The sessions in databases and folders of agents; children are recognised by their parent's id. If a session is in
+    several stores (an agent's later version copies them) the copy that was updated last counts."""
     found: dict[str, Session] = {}
     places = stores(root)
     if is_store_folder(root.path):
@@ -332,7 +335,7 @@ def in_project(session: Session, project: str) -> bool:
 
 def pick(sessions: Sequence[Session], name: str) -> Session:
     """The session whose id (or file name) begins with `name`, from which a trailing `…` of a shortened id is removed.
-    Of several files with one id (Codex begins another one when a thread is rewound) it is the first in `sessions`.
+    If several files have one id (Codex begins another file when a thread is rewound) it is the first in `sessions`.
 
     Raises: SourceError when none does, UsageError when several do: a longer name is needed.
     """
@@ -365,5 +368,5 @@ def only(provider: str | None) -> Callable[[Session], bool]:
     """A function that says whether a session is of a provider; aliases count. Raises: UsageError."""
     if provider is None:
         return lambda session: True
-    one = named_provider(provider)
-    return lambda session: session.header.provider == one.name
+    chosen = named_provider(provider)
+    return lambda session: session.header.provider == chosen.name

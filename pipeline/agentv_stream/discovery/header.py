@@ -175,12 +175,12 @@ def damages() -> tuple[type[Exception], ...]:
 
 
 class _Entry(Struct, array_like=True):
-    """The header of a file when it was read as a log of the agent `asked`, or of any (None)."""
+    """The header of a file when it was read as a log of the agent `only`, or of any (None)."""
 
     size: int
     mtime_ns: int
     inode: int
-    asked: str | None
+    only: str | None
     header: Header | None
 
 
@@ -213,14 +213,14 @@ class HeaderCache:
 
     def get(self, path: str, stat: os.stat_result, only: Provider | None = None) -> Header | None:
         """The header, from the cache if the file is unchanged. Raises: OSError, as `read_header`."""
-        known, asked = self._entries.get(path), only.name if only is not None else None
-        if known is not None and known.inode == stat.st_ino and known.asked == asked:
+        known, wanted = self._entries.get(path), only.name if only is not None else None
+        if known is not None and known.inode == stat.st_ino and known.only == wanted:
             if known.size == stat.st_size and known.mtime_ns == stat.st_mtime_ns:
                 return known.header
             if known.header is not None and known.header.whole and stat.st_size > known.size:
                 return known.header
         header = read_header(path, only)
-        self._entries[path] = _Entry(stat.st_size, stat.st_mtime_ns, stat.st_ino, asked, header)
+        self._entries[path] = _Entry(stat.st_size, stat.st_mtime_ns, stat.st_ino, wanted, header)
         self._changed = True
         return header
 

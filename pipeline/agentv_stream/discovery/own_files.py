@@ -34,10 +34,10 @@ def check_own_files(outputs: Places, inputs: Iterable[str | PathLike[str] | int]
         printed = str(place) == "-"
         known = _regular(1 if printed else place)
         if known is not None:
-            read = {found for one in inputs if (found := _input(one))} if read is None else read
+            read = {found for source in inputs if (found := _input(source))} if read is None else read
             if known in read:
-                told = f"{option}: standard output" if printed else f"{option} {place}"
-                raise UsageError(f"{told} is the input itself")
+                output = f"{option}: standard output" if printed else f"{option} {place}"
+                raise UsageError(f"{output} is the input itself")
         if printed:
             continue
         if known is not None:
@@ -56,7 +56,7 @@ def check_own_files(outputs: Places, inputs: Iterable[str | PathLike[str] | int]
 
 
 class _Attempt(Struct):
-    """What results of `run`, and the old ones of bobbin, all have, and no other output."""
+    """The members that results of `run`, and the old ones of bobbin, all have, and no other output."""
 
     task_id: str
     approach: str
@@ -81,7 +81,7 @@ def _input(place: str | PathLike[str] | int) -> tuple[int, int] | None:
 def _regular(place: str | PathLike[str] | int) -> tuple[int, int] | None:
     """Device and inode of a regular file, also behind a descriptor; None for anything else, or if it does not exist."""
     try:
-        told = os.stat(place)  # noqa: PTH116 - as above
+        status = os.stat(place)  # noqa: PTH116 - as above
     except (OSError, ValueError):
         return None
-    return (told.st_dev, told.st_ino) if stat.S_ISREG(told.st_mode) else None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None

@@ -28,7 +28,7 @@ class Zone:
 
     @property
     def name(self) -> str:
-        """`Europe/Berlin`, `UTC`; for the local zone its name if the system tells it, otherwise its abbreviation."""
+        """`Europe/Berlin`, `UTC`; for the local zone its name if the system has it, otherwise its abbreviation."""
         return str(self.zone) if self.zone is not None else _local_name()
 
     def at(self, time_ms: int) -> datetime:

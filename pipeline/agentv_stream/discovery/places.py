@@ -1,8 +1,8 @@
-"""Where agents keep their logs. In: providers' roots, variables and options. Out: files with their signatures.
+"""The places of agents' logs. In: providers' roots, variables and options. Out: files with their signatures.
 
-A root is `$variable/below` if the variable is set, else its default, unless another variable that moves the same
+A root is `$variable/below` if the variable is set, otherwise its default, unless another variable that moves the same
 default is set; roots configured for a provider replace its own, `--root` replaces all. A variable may hold several
-folders, separated by commas. Files are matched by path only; what a file contains is determined in header.py.
+folders, separated by commas. Files are matched by path only; header.py determines their contents.
 """
 
 import os
@@ -48,7 +48,9 @@ class Root:
 
 
 class Found(NamedTuple):
-    """A file below a root. `main`: its name is that of a session's log; else it may be a sub-agent's, or irrelevant."""
+    """A file below a root. `main`: its name is that of a session's log; other names may be sub-agents' or
+    irrelevant.
+    """
 
     path: str
     root: Root
@@ -82,13 +84,13 @@ def find_roots(
     found = [root for text in configured for root in _named(text, provider)]
     if provider is not None:
         found = [root for root in found if root.provider in providers]
-    for one in providers:
-        moved = {root.default for root in one.roots if _value(root, environment)}
-        for log_root in one.roots if one.name not in owners else ():
+    for agent in providers:
+        moved = {root.default for root in agent.roots if _value(root, environment)}
+        for log_root in agent.roots if agent.name not in owners else ():
             if log_root.default in moved and not _value(log_root, environment):
                 continue
             for path in _places(log_root, environment):
-                found.append(Root(path, one, log_root.patterns, log_root.database))
+                found.append(Root(path, agent, log_root.patterns, log_root.database))
     once: dict[tuple[str, str, bool], Root] = {}
     for root in found:
         once.setdefault((root.path, root.provider.name if root.provider is not None else "", root.database), root)
@@ -105,7 +107,7 @@ def is_database(path: str) -> bool:
 
 
 def _parts(text: str) -> tuple[str | None, str]:
-    """The provider's canonical name, None if there is none, and the path. A folder's name may contain `=`, too.
+    """The provider's canonical name, None if there is none, and the path. A folder's name may also contain `=`.
 
     Raises: UsageError.
     """
@@ -122,13 +124,13 @@ def _named(text: str, provider: str | None) -> list[Root]:
     name, path = _parts(text)
     at = absolute(expanded(path))
     place = str(at)
-    one = named_provider(name or provider)
+    chosen = named_provider(name or provider)
     if is_database(place):
-        owner = one or next(p for p in all_providers() if p.owns_store is not None and p.owns_store(None))
+        owner = chosen or next(p for p in all_providers() if p.owns_store is not None and p.owns_store(None))
         return [Root(str(at.parent), owner, (at.name,), database=True)]
-    logs = [p for root in one.roots if not root.database for p in root.patterns] if one is not None else []
-    roots = [Root(place, one, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
-    for owner in [one] if one is not None else all_providers():
+    logs = [p for root in chosen.roots if not root.database for p in root.patterns] if chosen is not None else []
+    roots = [Root(place, chosen, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
+    for owner in [chosen] if chosen is not None else all_providers():
         stores = [root for root in owner.roots if root.database]
         roots += [Root(place, owner, root.patterns, database=True) for root in stores]
     return roots
@@ -170,7 +172,7 @@ def _home(path: str, home: str) -> str:
 
 
 def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Globs as one expression for paths below the root; rotated and compressed names match, too."""
+    """Globs as one expression for paths below the root; rotated and compressed names also match."""
     return re.compile("|".join(f"(?:{_regex(p)})" for p in patterns))
 
 

@@ -19,7 +19,8 @@ _TURNS = re.compile(r"(\d{0,9})(\.\.|-|:)?(\d{0,9})")
 
 @dataclass(frozen=True)
 class Selection:
-    """What to show. A part is shown if all of `failed`, `tool`, `turns` (first and last, None: no bound) and `query`
+    """The parts of a session to show. A part is shown if all of `failed`, `tool`, `turns` (first and last, None: no
+    bound) and `query`
     hold for it."""
 
     failed: bool = False

@@ -60,12 +60,12 @@ def head_lines(result: Result, path: str, look: Look) -> Iterator[str]:
 def message_lines(message: Message, look: Look) -> Iterator[str]:
     time_ms = message.source.time_ms
     when = f"{look.zone.at(time_ms):%H:%M:%S}" if time_ms is not None else " " * 8
-    who = f"turn {message.turn}" if message.turn is not None else message.role
+    speaker = f"turn {message.turn}" if message.turn is not None else message.role
     where = "" if message.source.stream == MAIN else f" [{message.source.stream}]"
     notes = "".join(f" ({flag})" for flag in ("injected", "synthetic", "retracted", "late") if getattr(message, flag))
     indent = "" if message.source.stream == MAIN else "  │ "
     width = look.width - len(indent)
-    head = f"{when} {who}{where}{notes}"
+    head = f"{when} {speaker}{where}{notes}"
     for n, line in enumerate(whole_lines(f"{head}{_context(message, look.window)}", width, 9)):
         own = line[: len(head)] if not n and line.startswith(head) else line
         yield indent + look.paint("bold", own) + look.paint("dim", line[len(own) :])
@@ -96,11 +96,11 @@ def foot_lines(result: Result, look: Look) -> Iterator[str]:
     named = f" ({tools})" if tools else ""
     yield from whole_lines(f"turns {summary['turns']}, calls {summary['total_tool_calls']}{named}", width)
     cost = f", cost ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
-    given = f"{tokens['input']:,}" if tokens["input"] is not None else "?"
+    prompt = f"{tokens['input']:,}" if tokens["input"] is not None else "?"
     took = f", {result.duration_ms / 1000:.1f} s" if result.duration_ms is not None else ""
     first = summary["first_edit_turn"]
     edit = f", first edit turn {first}" if first is not None else ""
-    yield from whole_lines(f"tokens in {given} out {output_text(tokens)}{cost}{took}{edit}", width)
+    yield from whole_lines(f"tokens in {prompt} out {output_text(tokens)}{cost}{took}{edit}", width)
 
 
 def _context(message: Message, window: int | None) -> str:
@@ -153,7 +153,7 @@ def _line(line: str, width: int, look: Look, indent: str) -> Iterator[str]:
 
 
 def marked(text: str, query: TextQuery, paint: Palette) -> str:
-    """The text with every place that holds what is looked for in colour."""
+    """The text with every match of the query in colour."""
     out, at = "", 0
     for start, end in query.spans(text) if paint.on else ():
         out += text[at:start] + paint("match", text[start:end])

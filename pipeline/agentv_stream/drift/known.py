@@ -1,4 +1,4 @@
-"""What is known of each dialect: the fields and words of recordings, and the fields that its decoder reads.
+"""The known names of each dialect: the fields and words of recordings, and the fields that its decoder reads.
 
 The catalogue is `known/`, which `learn` writes: a file for each dialect with `{fields: {path: kinds}, words: {path:
 words}}`, kinds and words separated by spaces.
@@ -38,5 +38,5 @@ def names_read(dialect: Dialect) -> frozenset[str]:
         wire = import_module(f"{package}.wire")
     except ImportError:
         return frozenset()
-    structs = [one for one in vars(wire).values() if isinstance(one, type) and issubclass(one, Struct)]
-    return frozenset(name for one in structs for name in one.__struct_encode_fields__)
+    structs = [struct for struct in vars(wire).values() if isinstance(struct, type) and issubclass(struct, Struct)]
+    return frozenset(name for struct in structs for name in struct.__struct_encode_fields__)

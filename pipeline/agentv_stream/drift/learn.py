@@ -1,4 +1,4 @@
-"""Writes the catalogue of what is known: `python -m agentv_stream.drift.learn CATALOGUE FOLDER…`.
+"""Writes the catalogue of known names: `python -m agentv_stream.drift.learn CATALOGUE FOLDER…`.
 
 In: folders with logs, their dialects detected. Out: names of fields with their kinds, and words of the formats. Of logs
 in a folder `wild`, which are other people's, a field that only one log of its dialect has is left out.
@@ -18,7 +18,7 @@ from agentv_stream.drift.shapes import fields_of, maps_in
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.summary import SessionReader, read_file
 
-FEW = 3  # logs of a dialect, up to which a field of one of them is enough
+FEW = 3  # logs of a dialect, up to which a field of a single log is enough
 
 
 class Learned(Struct):
@@ -39,7 +39,7 @@ def learn(folders: list[Path]) -> dict[str, Shapes]:
                 _learn(path, found, maps)
             except AgentvStreamError:
                 continue
-        before, maps = maps, {name: maps_in({path for path, _ in one.fields}) for name, one in found.items()}
+        before, maps = maps, {name: maps_in({path for path, _ in shapes.fields}) for name, shapes in found.items()}
         if maps == before:
             return {name: _shapes(learned) for name, learned in sorted(found.items())}
 

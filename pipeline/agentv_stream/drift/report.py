@@ -35,7 +35,7 @@ class NewField(Struct):
 
 
 class Drift(Struct):
-    """What is new in the logs of one dialect. Counts are records. `fields` and `words` are by path."""
+    """The new names in the logs of one dialect. Counts are records. `fields` and `words` are by path."""
 
     logs: int = 0
     records: int = 0
@@ -81,7 +81,7 @@ def _lines(store: str, session: str) -> Iterator[bytes]:
 
 
 class _Comparison:
-    """Compares records with what is known of their dialect."""
+    """Compares records with the known names of their dialect."""
 
     def __init__(self, dialect: Dialect, drift: Drift) -> None:
         shapes = shapes_of(dialect.name)

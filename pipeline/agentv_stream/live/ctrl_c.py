@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 
 def die_of_it() -> None:
-    """From now on Ctrl-C kills the process instead of raising, unless it is ignored or has somebody else's handler."""
+    """From now on Ctrl-C kills the process instead of raising, unless it is ignored or has another program's
+    handler.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -36,13 +36,13 @@ class Handover(Generic[Item]):
             await hand_on(self._send, item)
         except anyio.BrokenResourceError:
             return False
-        self._tell()
+        self._wake()
         return True
 
     def end(self) -> None:
         """Nothing more will come."""
         self._send.close()
-        self._tell()
+        self._wake()
 
     async def take(self) -> Item | None:
         """Waits for the next item; None at the end. Raises: UsageError if the caller had left."""
@@ -65,6 +65,6 @@ class Handover(Generic[Item]):
         self._receive.close()
         return left
 
-    def _tell(self) -> None:
+    def _wake(self) -> None:
         self._news.set()
         self._news = anyio.Event()

@@ -41,7 +41,7 @@ class BytesSource:
     def __init__(self, data: bytes | AsyncIterable[bytes]) -> None:
         self._data = data
         self.name = "<memory>"
-        self.finished = isinstance(data, bytes)  # behind an iterable somebody may still be writing
+        self.finished = isinstance(data, bytes)  # an iterable may have a writer that has not finished
 
     async def chunks(self) -> AsyncGenerator[Chunk]:
         if isinstance(self._data, bytes):
@@ -57,18 +57,18 @@ class BytesSource:
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             raise SourceError(f"cannot read {self.name}: {str(error) or type(error).__name__}") from error
         finally:
-            if isinstance(pieces, AsyncGenerator):  # nobody else can close one that was made for this call
+            if isinstance(pieces, AsyncGenerator):  # only we can close a generator that was made for this call
                 await pieces.aclose()
 
 
 async def _pieces(reader: StreamReader) -> AsyncGenerator[bytes]:
-    """What comes. Iterating over the reader would give lines, and a ValueError for one of more than 64 KiB."""
+    """The chunks as they come. Iterating over the reader would give lines, and a ValueError for a line over 64 KiB."""
     while data := await reader.read(CHUNK_BYTES):
         yield data
 
 
 class _IterationSink:
-    """Hands batches to whoever iterates. If the iteration is left early, that is an end, not a failure."""
+    """Hands batches to the iterating caller. If the iteration is left early, that is an end, not a failure."""
 
     name = "iteration"
     required = False
@@ -85,7 +85,9 @@ class _IterationSink:
 
 
 class _Iteration(Generic[Item]):
-    """The items of batches, one after the other. Not a generator: trio warns about one that its loop has left early."""
+    """The items of batches, one after the other. Not a generator: trio warns about a generator whose loop left
+    early.
+    """
 
     def __init__(self, handover: Handover[Batch], pick: Callable[[Batch], Sequence[Item]], ended: anyio.Event) -> None:
         self._handover = handover
@@ -159,7 +161,8 @@ class LiveStream:
         return self._summary
 
     def stop(self) -> None:
-        """Stops reading: what was read is still processed and delivered, and the result is as if the input ended there.
+        """Stops reading: bytes read so far are still processed and delivered, and the result is as if the input ended
+        there.
         The agent is not notified; ending its process is up to the caller. To be called in the event loop's thread; from
         another one with `anyio.from_thread.run_sync`."""
         self._session.stop()
@@ -193,14 +196,14 @@ async def open_stream(
     """Reads a stream while it grows; `async with open_stream(…) as stream: async for event in stream.events(): …`.
 
     `source`: a path, `-` for standard input, a file descriptor, bytes, or an async iterable of bytes. With `transcript`
-    (or a place for it: `out`, or `out` or `transcript` of the settings) the transcript is written, too. `stages` are
+    (or a place for it: `out`, or `out` or `transcript` of the settings) the transcript is also written. `stages` are
     your own stages over `Batch`, run after ours; `records` are classes or functions that make stages over the records
     of the log, run before its dialect is detected; `watchers` see every batch (`observe`) before `sinks` get it.
     Leaving the block early ends the iteration; the source is still read to its end, except after an exception or a
     cancellation.
 
-    Raises: SourceError for a source that does not exist, UsageError and TypeError for wrong arguments (a `transcript`
-    that would replace an agent's log, too), at once; the other errors of errors.py when the block ends.
+    Raises: SourceError for a source that does not exist, UsageError and TypeError for wrong arguments (also for a
+    `transcript` that would replace an agent's log), at once; the other errors of errors.py when the block ends.
     """
     if settings is not None and not isinstance(settings, Settings):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
         raise TypeError(f"settings: expected Settings, not {type(settings).__name__}")
@@ -234,12 +237,12 @@ async def open_stream(
                 finally:
                     handover.leave()
         except BaseExceptionGroup as group:
-            raise alone(group) from None  # what the block raised, or a bug of ours: unwrapped if it is the only one
+            raise alone(group) from None  # the block's exception, or a bug of ours: unwrapped if it is the only one
     if stream.report is not None and stream.report.failures:
         raise stream.report.failures[0]
 
 
-def _checked(what: str, parts: Iterable[Item], members: Sequence[str]) -> list[Item]:
+def _checked(option: str, parts: Iterable[Item], members: Sequence[str]) -> list[Item]:
     """The parts as a list: a generator gives them once.
 
     Raises: TypeError, before anything is read, for a part that would fail at its first batch or at the end.
@@ -247,10 +250,10 @@ def _checked(what: str, parts: Iterable[Item], members: Sequence[str]) -> list[I
     found = list(parts)
     for part in found:
         if isinstance(part, type):
-            raise TypeError(f"{what}: {part.__name__} is a class; give an object of it")
+            raise TypeError(f"{option}: {part.__name__} is a class; give an object of it")
         missing = [member for member in members if not hasattr(part, member)]
         if missing:
-            raise TypeError(f"{what}: {type(part).__name__} has no {', no '.join(missing)}")
+            raise TypeError(f"{option}: {type(part).__name__} has no {', no '.join(missing)}")
     return found
 
 

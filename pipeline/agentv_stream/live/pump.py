@@ -1,7 +1,7 @@
 """Runs a stage as a task between two bounded channels.
 
-A channel has no room of its own by default: a batch is handed over when the next stage asks for one. If somebody
-waits at the other end, a channel is used without a switch to the event loop: with ten tasks in a row the switches cost
+A channel has no room of its own by default: a batch is handed over when the next stage asks for one. If the other end
+already waits, a channel is used without a switch to the event loop: with ten tasks in a row the switches cost
 more than the work (on 100 MB: 1.3 s of processor time with them, see docs/performance.md).
 """
 
@@ -37,7 +37,7 @@ async def pump(
 async def hand_on(send: MemoryObjectSendStream[Item], item: Item) -> None:
     """Sends an item; waits only if the channel is full.
 
-    Raises: anyio.BrokenResourceError when nobody receives any more.
+    Raises: anyio.BrokenResourceError when there is no receiver any more.
     """
     try:
         send.send_nowait(item)
@@ -54,7 +54,7 @@ def items_of(receive: MemoryObjectReceiveStream[Item]) -> AsyncIterator[Item]:
 
 
 class _Items(Generic[Item]):
-    """See `items_of`. Not a generator: trio warns about one that a failing task leaves."""
+    """See `items_of`. Not a generator: trio warns about a generator that a failing task leaves."""
 
     def __init__(self, receive: MemoryObjectReceiveStream[Item]) -> None:
         self._receive = receive

@@ -1,6 +1,6 @@
 """Reads a stream's source to its end, whatever fails downstream, and copies it to standard output first.
 
-The agent behind the pipe must never die because of us: its bytes are read even when nobody processes them any more.
+The agent behind the pipe must never die because of us: its bytes are read even when no stage processes them any more.
 """
 
 import os
@@ -84,8 +84,8 @@ class Reading:
                 self._report.failures.append(error)
 
     async def _write_tee(self, data: bytes) -> None:
-        """Copies to standard output. A reader that leaves ends the tee, not the run; one that does not read is waited
-        for.
+        """Copies to standard output. A reader that leaves ends the tee, not the run; the tee waits for a reader that
+        does not read.
 
         But only until the reading is cancelled, so not in a thread: a blocked write in a thread cannot be
         interrupted.
@@ -106,7 +106,7 @@ class Reading:
             self._report.failures.append(SinkError("standard output", error))
 
     def stop(self) -> None:
-        """Stops reading; what has been read is still processed."""
+        """Stops reading; bytes read so far are still processed."""
         self._stopped = self._stopped or not self._scope.cancel_called
         self._scope.cancel()
 
@@ -132,7 +132,7 @@ class Reading:
 
 
 async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
-    """Sends a chunk, even if the reading is cancelled: it was read, so it is processed. False when nobody receives."""
+    """Sends a chunk, even if the reading is cancelled: it was read, so it is processed. False without a receiver."""
     try:
         with anyio.CancelScope(shield=True):
             await hand_on(send, chunk)

@@ -91,7 +91,7 @@ class StreamSession:
 
     @property
     def redactor(self) -> "Redactor | None":
-        """What redacts the session's records, if the settings ask for that."""
+        """The redactor of the session's records, if the settings ask for one."""
         return self._parts.redactor
 
     @property
@@ -136,15 +136,15 @@ class StreamSession:
         return self.report
 
     def stop(self) -> None:
-        """Stops reading; what has been read is still processed."""
+        """Stops reading; bytes read so far are still processed."""
         self._reading.stop()
         self._lines.cut_short = self.source.finished
 
     def interrupt(self, number: int) -> None:
         """Handles a signal. After a first SIGINT a pipe is read for a while longer; a second one or SIGTERM ends that.
 
-        Later signals end nothing more: all that was read is still written. But a reader of one of our output pipes then
-        gets only that while to take it.
+        Later signals end nothing more: everything that was read is still written. But the reader of an output pipe of
+        ours then gets only that while to take it.
         """
         if self._reading.goes_on_after(number):
             return
@@ -214,7 +214,7 @@ class StreamSession:
         while True:
             waiting = receive.statistics()
             silent = not (self.source.finished or waiting.tasks_waiting_send or waiting.current_buffer_used)
-            if silent and detector.settle():  # nobody knows when the agent continues
+            if silent and detector.settle():  # it is unknown when the agent continues
                 break
             try:
                 chunk = await receive.receive()

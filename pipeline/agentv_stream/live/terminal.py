@@ -11,8 +11,8 @@ def takes_escapes(stream: TextIO) -> bool:
 
 
 def takes_more(stream: TextIO) -> bool:
-    """Whether a short text can be written without waiting: not to a paused terminal, or a pipe that nobody reads."""
+    """Whether a short text can be written without waiting: not to a paused terminal, or a pipe without a reader."""
     try:
         return bool(select.select((), (stream.fileno(),), (), 0)[1])
-    except (OSError, ValueError):  # no descriptor, or one that `select` does not support
+    except (OSError, ValueError):  # no descriptor, or a descriptor that `select` does not support
         return True

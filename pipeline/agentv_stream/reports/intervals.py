@@ -22,7 +22,7 @@ Cell: TypeAlias = tuple[Sequence[float], Sequence[float]]
 
 class Certainty(NamedTuple):
     """`low` and `high` bound the mean difference with 95 %, None if the data cannot: there is one run on each side, or
-    every resample is the same. `over` is what was resampled, `pairs` or `attempts`, None for one run on each side.
+    every resample is the same. `over` names the resampled units, `pairs` or `attempts`, None for one run on each side.
 
     `p` is the share of arrangements that differ at least as much, if approaches had no effect; `too_few`: even the
     clearest data would not get it to 5 %.
@@ -98,12 +98,12 @@ def _test(cells: Sequence[Cell], resamples: int, source: random.Random, scale: f
         exact = combinations(together, len(left))
         chosen = exact if number <= MOST_EXACT else (source.sample(together, len(left)) for _ in range(resamples))
         observed = abs(average(right) - average(left))
-        sums = ((whole - (taken := sum(part))) / len(right) - taken / len(left) for part in chosen)
+        sums = ((whole - (half := sum(part))) / len(right) - half / len(left) for part in chosen)
         noise = NOISE * scale * len(together)
     seen = extreme = 0
-    for one in sums:
+    for total in sums:
         seen += 1
-        extreme += abs(one) >= observed - noise
+        extreme += abs(total) >= observed - noise
     return (extreme / seen if number <= MOST_EXACT else (extreme + 1) / (seen + 1)), min(1.0, (1 + mirrored) / number)
 
 

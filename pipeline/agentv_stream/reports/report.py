@@ -1,6 +1,6 @@
 """Compares approaches. In: result files. Out: figures per approach and task, paired differences with intervals.
 
-Figures are defined in docs/metrics.md. Results of bobbin's evaluation are read, too: if a raw stream is beside one its
+Figures are defined in docs/metrics.md. Results of bobbin's evaluation are also read: if a raw stream is beside one its
 figures are counted again, and the stored ones are kept as historical. Unknown values are None and excluded from means.
 """
 
@@ -43,10 +43,10 @@ class Metric:
 class Difference:
     """`approach` minus baseline over pairs of one task and one model; `low` and `high` bound the mean with 95 %.
 
-    `over` says what was resampled: the pairs (and their runs within them), or the attempts of a single pair. The bounds
-    are None if there is only one of either, or if all resamples are the same: that says nothing about the variation.
+    `over` names the resampled units: the pairs (and their runs within them), or the attempts of a single pair. The
+    bounds are None if there is only one of either, or if all resamples are the same: the variation is then unknown.
     `p` is that of an exact permutation test, `too_few` that even the clearest data would not get it to 5 %. `clear`:
-    as far as these runs can tell, the approaches differ.
+    these runs show that the approaches differ.
     """
 
     metric: str
@@ -134,29 +134,29 @@ def compare(
     metrics = metrics_of(runs)
     tasks = sorted({run.task for run in runs})
     candidates = [] if baseline is None else [candidate] if candidate else [a for a in approaches if a != baseline]
-    made = Comparison(runs, approaches, tasks, metrics, baseline, candidates, [], [], warnings)
+    comparison = Comparison(runs, approaches, tasks, metrics, baseline, candidates, [], [], warnings)
     for other in candidates:
         assert baseline is not None
         pairs = pair_runs(runs, baseline, other)
-        made.paired |= {run.path for pair in pairs for side in pair for run in side}
+        comparison.paired |= {run.path for pair in pairs for side in pair for run in side}
         found = (difference(metric, other, pairs) for metric in metrics)
-        made.differences += [one for one in found if one is not None]
-    reasons = ((run, _reason(run, made)) for run in runs if run.path not in made.paired)
-    made.apart = sorted((str(run.path), reason) for run, reason in reasons if reason is not None)
+        comparison.differences += [known for known in found if known is not None]
+    reasons = ((run, _reason(run, comparison)) for run in runs if run.path not in comparison.paired)
+    comparison.apart = sorted((str(run.path), reason) for run, reason in reasons if reason is not None)
     if baseline is None and len(approaches) > 1:
-        made.notes.append(
+        comparison.notes.append(
             f"none of the {len(approaches)} approaches is the baseline, so nothing is compared: give --baseline"
         )
-    return made
+    return comparison
 
 
-def _reason(run: Run, made: Comparison) -> str | None:
+def _reason(run: Run, comparison: Comparison) -> str | None:
     """Why a run is in no difference; None if that needs no word."""
     if run.apart is not None:
         return run.apart
-    if run.approach in made.candidates:
-        return f"{made.baseline} has no run of {run.task} with {run.model}"
-    if run.approach == made.baseline and made.candidates:
+    if run.approach in comparison.candidates:
+        return f"{comparison.baseline} has no run of {run.task} with {run.model}"
+    if run.approach == comparison.baseline and comparison.candidates:
         return f"no other approach has a run of {run.task} with {run.model}"
     return None
 
@@ -198,9 +198,9 @@ Pair = tuple[list[Run], list[Run]]
 def pair_runs(runs: Sequence[Run], baseline: str, candidate: str) -> list[Pair]:
     """Pairs of runs of both approaches on the same task with the same model.
 
-    A run that names no model counts as one with the model that its approach's other runs name. Where those name
-    several, or none, one that printed no stream (it crashed before a model could answer) counts with each of them, or
-    with those of the other side: a failure must not be left out because it came early.
+    A run that names no model counts as a run with the model that its approach's other runs name. Where those name
+    several, or none, a run that printed no stream (it crashed before a model could answer) counts with each of them, or
+    with the models of the other side: a failure must not be left out because it came early.
     """
     sides = [run for run in runs if run.counts and run.approach in (baseline, candidate)]
     cells: dict[tuple[str, str], Pair] = {}

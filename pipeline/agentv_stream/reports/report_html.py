@@ -70,11 +70,11 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
     ]
     about = sizes(comparison)
     # leaves out empty columns
-    told = [m for m in comparison.metrics if any(m.value(run) is not None for run in comparison.runs)]
+    metrics = [m for m in comparison.metrics if any(m.value(run) is not None for run in comparison.runs)]
     parts.append(f"<p>{about}{f', generated {esc(generated)}' if generated else ''}.</p>")
     parts += [f"<p><b>Note:</b> {esc(note)}.</p>" for note in comparison.notes]
     parts.append("<h2>Approaches</h2>")
-    parts.append(_table(summary_rows(comparison, told), "Approaches"))
+    parts.append(_table(summary_rows(comparison, metrics), "Approaches"))
     parts.append(f'<h2>Runs</h2><p>{ABOUT_RUNS}</p><div class="plots">')
     parts += [plot for metric in comparison.metrics if (plot := strip_plot(comparison, metric))]
     parts.append("</div>")
@@ -86,15 +86,15 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
             if found:
                 parts.append(difference_plot(metric, found, comparison.approaches))
         parts.append("</div>")
-        bold = [(5, 6) if one.clear else () for one in comparison.differences]
+        bold = [(5, 6) if difference.clear else () for difference in comparison.differences]
         parts.append(_table(difference_rows(comparison), "Differences", bold))
     parts.append("<h2>Tasks</h2>")
-    parts.append(_table(task_rows(comparison, told), "Tasks"))
+    parts.append(_table(task_rows(comparison, metrics), "Tasks"))
     old = historical_rows(comparison.runs)
     if len(old) > 1:
         parts += ["<h2>Historical figures</h2>", f"<p>{esc(HISTORICAL, 2000)}</p>", _table(old, "Historical figures")]
-    apart = ((title, [f"{path}: {reason}" for path, reason in found]) for title, found in apart_lists(comparison))
-    for title, lines in (*apart, ("Warnings", comparison.warnings)):
+    excluded = ((title, [f"{path}: {reason}" for path, reason in found]) for title, found in apart_lists(comparison))
+    for title, lines in (*excluded, ("Warnings", comparison.warnings)):
         if lines:
             items = "".join(f"<li>{esc(line, 1000)}</li>" for line in lines)
             parts.append(f"<h2>{title}</h2><ul>{items}</ul>")
@@ -127,9 +127,9 @@ def _cell(cell: str, names: str = "", text: bool = False, bold: bool = False) ->
     tag, scope = ("th", f' scope="{names}"') if names else ("td", "")
     long = len(cell) > LONG_CELL
     classes = " ".join(["text"] * text + ["long"] * long)
-    said = "<wbr>".join(map(esc, JOINT.split(visible(cell, 300)))) if long else esc(cell)
+    content = "<wbr>".join(map(esc, JOINT.split(visible(cell, 300)))) if long else esc(cell)
     marked = f' class="{classes}"' if classes else ""
-    return f"<{tag}{scope}{marked}>{f'<b>{said}</b>' if bold and said else said}</{tag}>"
+    return f"<{tag}{scope}{marked}>{f'<b>{content}</b>' if bold and content else content}</{tag}>"
 
 
 def _label(approach: str) -> str:
@@ -159,11 +159,11 @@ def strip_plot(comparison: Comparison, metric: Metric) -> str:
         if middle is not None and metric.key == "passed":
             width = _x(middle, low, high) - LEFT
             marks.append(f'<rect x="{LEFT}" y="{y - 7:.1f}" width="{width:.1f}" height="14" fill="{colour}"/>')
-            said = f"{sum(values):.0f} of {len(values)}"
+            label = f"{sum(values):.0f} of {len(values)}"
             inside = width > 60
             x = LEFT + width + (-6 if inside else 6)
             where = ' text-anchor="end" class="within"' * inside
-            marks.append(f'<text x="{x:.1f}" y="{y + 4:.1f}"{where}>{said}</text>')
+            marks.append(f'<text x="{x:.1f}" y="{y + 4:.1f}"{where}>{label}</text>')
             continue
         for value in values[:MOST_DOTS]:
             x = _x(value, low, high)
@@ -183,15 +183,15 @@ def difference_plot(metric: Metric, differences: Sequence[Difference], approache
     height = ROW * len(differences) + 24
     zero = _x(0.0, low, high)
     marks = [f'<path d="M{zero:.1f} 0v{height - 20}" stroke="#8895a3" stroke-dasharray="3 3"/>']
-    for i, one in enumerate(differences):
+    for i, difference in enumerate(differences):
         y = ROW * i + ROW / 2 + 4
-        colour = COLOURS[approaches.index(one.approach) % len(COLOURS)]
-        marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_label(one.approach)}</text>')
-        if one.low is not None and one.high is not None:
-            left, right = _x(one.low, low, high), _x(one.high, low, high)
+        colour = COLOURS[approaches.index(difference.approach) % len(COLOURS)]
+        marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_label(difference.approach)}</text>')
+        if difference.low is not None and difference.high is not None:
+            left, right = _x(difference.low, low, high), _x(difference.high, low, high)
             marks.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}" stroke="{colour}" stroke-width="3"/>')
-        fill = f'fill="{colour}"' if one.clear else 'style="fill:Canvas"'
-        x = _x(one.mean, low, high)
+        fill = f'fill="{colour}"' if difference.clear else 'style="fill:Canvas"'
+        x = _x(difference.mean, low, high)
         marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {fill} stroke="{colour}" stroke-width="2"/>')
     return _figure(metric, marks, height, low, high, signed=True)
 

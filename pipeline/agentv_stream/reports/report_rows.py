@@ -24,7 +24,7 @@ ABOUT_DIFFERENCES = (
 def sizes(comparison: Comparison) -> str:
     """How much is compared, as text."""
     counts = ((comparison.runs, "run"), (comparison.approaches, "approach"), (comparison.tasks, "task"))
-    return ", ".join(counted(len(what), noun) for what, noun in counts)
+    return ", ".join(counted(len(things), noun) for things, noun in counts)
 
 
 def summary_rows(comparison: Comparison, metrics: Sequence[Metric]) -> list[list[str]]:
@@ -55,10 +55,23 @@ def apart_lists(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]
 def difference_rows(comparison: Comparison) -> list[list[str]]:
     """A row for each difference, in the order of `differences`."""
     rows = [["Figure", "Approach", "Pairs", "Baseline", "This approach", "Difference", "95 % interval", "Over"]]
-    for one in comparison.differences:
-        metric = next(m for m in comparison.metrics if m.key == one.metric)
-        figures = [shown(metric, one.baseline), shown(metric, one.candidate), shown(metric, one.mean, True)]
-        rows.append([metric.title, one.approach, str(one.pairs), *figures, interval(metric, one), resampled(one)])
+    for delta in comparison.differences:
+        metric = next(m for m in comparison.metrics if m.key == delta.metric)
+        figures = [
+            shown(metric, delta.baseline),
+            shown(metric, delta.candidate),
+            shown(metric, delta.mean, True),
+        ]
+        rows.append(
+            [
+                metric.title,
+                delta.approach,
+                str(delta.pairs),
+                *figures,
+                interval(metric, delta),
+                resampled(delta),
+            ]
+        )
     return rows
 
 
@@ -104,15 +117,15 @@ def shown(metric: Metric, value: float | None, signed: bool = False) -> str:
     return f"{value:{sign}z,.{metric.digits}f}"
 
 
-def interval(metric: Metric, one: Difference) -> str:
-    if one.low is None or one.high is None:
+def interval(metric: Metric, difference: Difference) -> str:
+    if difference.low is None or difference.high is None:
         return ""
-    return f"{shown(metric, one.low, True)} … {shown(metric, one.high, True)}"
+    return f"{shown(metric, difference.low, True)} … {shown(metric, difference.high, True)}"
 
 
-def resampled(one: Difference) -> str:
-    """What the interval is over, and whether that is enough."""
-    return ", ".join(([one.over] if one.over else []) + ["too few"] * one.too_few)
+def resampled(difference: Difference) -> str:
+    """The resampled units of the interval, and whether they are enough."""
+    return ", ".join(([difference.over] if difference.over else []) + ["too few"] * difference.too_few)
 
 
 def tools_used(runs: Sequence[Run]) -> str:

@@ -53,9 +53,9 @@ class Run:
 
     @property
     def counts(self) -> bool:
-        """Whether the run began and ended, and something is known of it: a verdict, a stream, or what it cost.
+        """Whether the run began and ended, and something is known of it: a verdict, a stream, or its cost.
 
-        What does not count is set apart from every table.
+        A run that does not count is excluded from every table.
         """
         if self.status in NO_RUN or self.status == RUNNING:
             return False
@@ -140,8 +140,8 @@ def _own(path: Path, value: Mapping[str, Any]) -> Run:
         run.duration_s = _number(ran.get("duration_seconds"))
     verdicts: Any = value.get("verdicts")
     if is_list(verdicts):
-        told = [v["verdict"] for v in verdicts if is_object(v) and v.get("verdict") in ("pass", "fail")]
-        run.passed = all(v == "pass" for v in told) if told else None
+        outcomes = [v["verdict"] for v in verdicts if is_object(v) and v.get("verdict") in ("pass", "fail")]
+        run.passed = all(v == "pass" for v in outcomes) if outcomes else None
     _summary(run, value.get("tool_use_summary"))
     run.silent = run.tool_calls is None
     if run.silent:
@@ -239,7 +239,7 @@ def _serving_model(value: Mapping[str, Any], usage: Mapping[str, Any]) -> str | 
 
 
 def _calls_of(summary: Mapping[str, Any]) -> float | None:
-    """The stored number of calls, else the sum of `by_tool`, which may be cut short; None, not 0, without either."""
+    """The stored number of calls, or the sum of `by_tool`, which may be cut short; None, not 0, without either."""
     total = _number(summary.get("total_tool_calls"))
     if total is not None:
         return total

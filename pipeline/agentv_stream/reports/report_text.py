@@ -33,7 +33,7 @@ def markdown(comparison: Comparison, generated: str | None = None) -> str:
     parts += ["## Approaches", "", *table(summary_rows(comparison, comparison.metrics)), ""]
     if comparison.differences:
         parts += [f"## Differences from {escape(comparison.baseline or '')}", "", ABOUT_DIFFERENCES, ""]
-        bold = [(5, 6) if one.clear else () for one in comparison.differences]
+        bold = [(5, 6) if difference.clear else () for difference in comparison.differences]
         parts += [*table(difference_rows(comparison), bold), ""]
     parts += ["## Tasks", "", *table(task_rows(comparison, comparison.metrics)), ""]
     historical = historical_rows(comparison.runs)

@@ -19,12 +19,12 @@ def stem_of(task: str, approach: str, attempt: int | str) -> str:
 def free_attempt(folder: Path, task: str, approach: str) -> int:
     """The first number from 1 under which nothing is stored."""
     stem = stem_of(task, approach, "")
-    taken: set[int] = set()
+    used: set[int] = set()
     for path in folder.glob(f"{stem}*") if is_folder(folder) else ():
         number = path.name[len(stem) :].split(".")[0]
         if number.isascii() and number.isdigit():
-            taken.add(int(number))
-    return next(n for n in range(1, len(taken) + 2) if n not in taken)
+            used.add(int(number))
+    return next(n for n in range(1, len(used) + 2) if n not in used)
 
 
 def claim_attempt(folder: Path, task: str, approach: str) -> int:

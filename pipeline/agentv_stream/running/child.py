@@ -56,7 +56,7 @@ class Child:
 
     `redactor` redacts what goes into these files.
 
-    An agent can guess the names of our files: what it puts there (a named pipe, a link) is neither opened nor read.
+    An agent can guess the names of our files: a named pipe or a link that it puts there is neither opened nor read.
     """
 
     finished = False
@@ -113,13 +113,13 @@ class Child:
 
             self._redacted_errors = RedactedErrors(error_file, self._redactor)
             error_file = self._redacted_errors.write_end
-        given = subprocess.DEVNULL
+        standard_input = subprocess.DEVNULL
         try:
             if self._stdin is not None:
-                given = self._stdin.open()
+                standard_input = self._stdin.open()
             self._process = await anyio.open_process(
                 self.command,
-                stdin=given,
+                stdin=standard_input,
                 stdout=write_end,
                 stderr=error_file,
                 cwd=self._cwd,
@@ -136,8 +136,8 @@ class Child:
         finally:
             os.close(write_end)
             os.close(error_file)
-            if given >= 0:
-                os.close(given)
+            if standard_input >= 0:
+                os.close(standard_input)
         for place in self._stale:
             with suppress(OSError):
                 place.unlink()
@@ -215,9 +215,9 @@ class Child:
         return self.send(0)
 
     async def terminate(self, grace_seconds: float) -> None:
-        """Ends the whole group: sends a request first, and kills what is left after the grace period.
+        """Ends the whole group: sends a request first, and kills the remaining processes after the grace period.
 
-        Whoever calls it a second time waits for the first: a further request could make an agent drop its cleaning up.
+        A second caller waits for the first: a further request could make an agent drop its cleaning up.
         """
         with anyio.CancelScope(shield=True):
             async with self._terminating:
@@ -230,7 +230,7 @@ class Child:
             return
         self.send(signal.SIGTERM)
         with anyio.move_on_after(grace_seconds):
-            while self.group_left():  # noqa: ASYNC110 - nobody tells when the last of a group has gone
+            while self.group_left():  # noqa: ASYNC110 - no signal reports that the last of a group has gone
                 await anyio.sleep(POLL_SECONDS)
             return
         self.send(signal.SIGKILL)
@@ -282,7 +282,7 @@ class Child:
 
 
 def redact_stream(redactor: "Redactor") -> "RedactStream":
-    """What redacts a file that grows."""
+    """The redactor for a file that grows."""
     from agentv_stages.redaction.redact_stream import RedactStream  # compiles the rules
 
     return RedactStream(redactor)

@@ -16,8 +16,8 @@ class RunOptions:
 
     `patience` is the time that an agent has to end by itself after the first Ctrl-C, `grace` the time between the
     request to end and the kill, `linger` how long we wait for a pipe that the agent's children still hold open after
-    the agent itself has ended. `shown` is the command as the result shows it, if different. `stdin` is what the agent
-    finds on standard input, None for nothing.
+    the agent itself has ended. `shown` is the command as the result shows it, if different. `stdin` is the agent's
+    standard input, None for nothing.
     """
 
     command: tuple[str, ...]

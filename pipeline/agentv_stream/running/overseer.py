@@ -71,7 +71,7 @@ class Overseer:
                     await child.wait()
             finally:
                 self._done.set()
-                # What the agent left running, too: a server in the background would disturb the next attempt.
+                # Processes that the agent left running are also ended: a server would disturb the next attempt.
                 end = child.end
                 end.left_running = not (child.running or end.stopped or end.left_open) and child.group_left()
                 await child.terminate(self.options.grace)
@@ -119,7 +119,7 @@ class Overseer:
             since = self.child.silent_since
             now = anyio.current_time()
             if since is not None and now - since >= seconds:
-                await anyio.sleep(POLL_SECONDS)  # if we were stopped (Ctrl-Z): what it printed is read first
+                await anyio.sleep(POLL_SECONDS)  # if we were stopped (Ctrl-Z): its output is read first
                 if self.child.silent_since != since:
                     continue
                 self.end_it("stall")

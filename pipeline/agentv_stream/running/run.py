@@ -80,8 +80,8 @@ class RunReport:
 
     @property
     def not_understood(self) -> bool:
-        """Whether the agent printed a stream that nobody here can read, so that its figures are missing. What an agent
-        that nobody named prints in place of a stream, text or a single object, is its result."""
+        """Whether the agent printed a stream in no known format, so that its figures are missing. Without a named
+        agent, a text or a single object in place of a stream is the agent's result."""
         if not any(isinstance(e, NotALog) for e in self.report.failures) or self.session.dialect is not None:
             return False
         causes = [e.__cause__ for e in self.report.failures]
@@ -182,7 +182,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
             value = decode_json(redactor.hide(told_json(value)))
         path = options.folder / f"{stem}.json"
         with suppress(OSError):
-            if path.is_fifo():  # put there by the agent; it would be written into, once somebody reads it
+            if path.is_fifo():  # put there by the agent; it would be written into as soon as a process reads it
                 path.unlink()
         try:
             for place, failure in (await anyio.to_thread.run_sync(sync_paths, (stream, errors))).items():
@@ -190,7 +190,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
             await publish(path, indented_json(value))
         except SinkError as error:  # how the run ended is reported all the same
             report.failures.append(error)
-        made = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
-        made.warnings = [*report.warnings, *child.warnings]
+        outcome = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
+        outcome.warnings = [*report.warnings, *child.warnings]
         child.drop_empty_files()
-        return made
+        return outcome

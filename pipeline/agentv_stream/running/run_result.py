@@ -1,4 +1,4 @@
-"""The result object of a run: the result of its stream, with facts that only whoever ran the agent knows."""
+"""The result object of a run: the result of its stream, with facts that only the program that ran the agent knows."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ OUTPUT_SCHEMA = "agentv_stream.output.v1"
 
 
 def finish_result(result: Result, child: Child, options: RunOptions, attempt: int) -> None:
-    """Adds to a result the facts that only whoever ran the agent knows."""
+    """Adds to a result the facts that only the program that ran the agent knows."""
     end, evidence = child.end, result.evidence
     result.target, result.test_id, result.attempt = options.approach, options.task, attempt
     if end.exit_code is not None:
@@ -37,7 +37,7 @@ def finish_result(result: Result, child: Child, options: RunOptions, attempt: in
 
 
 def _ended(end: ChildEnd) -> tuple[Any, str | None]:
-    """Status and reason according to how the process ended; None if that says nothing."""
+    """Status and reason according to the end of the process; None if it does not decide them."""
     if end.stopped == "stall":
         return "stalled", "silent for longer than --stall"
     if end.stopped == "timeout":

@@ -1,1 +1,1 @@
-"""Where bytes come from: pipes, files, compressed files, folders."""
+"""The sources of bytes: pipes, files, compressed files, folders."""

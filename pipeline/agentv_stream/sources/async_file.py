@@ -66,7 +66,7 @@ async def _open(path: Path, mode: Mode, opener: Callable[[str, int], int] | None
 
 
 def read_cached(descriptor: int, size: int) -> bytes:
-    """What a file has next, if the kernel has it in memory; nothing at the end, or if it would take waiting.
+    """The next bytes of a file, if the kernel has them in memory; nothing at the end, or if it would take waiting.
 
     Handing a read over to a thread, which may wait, takes longer than copying the bytes.
     """

@@ -91,7 +91,7 @@ def absolute(path: str | Path) -> Path:
 
 
 def check_readable(path: Path) -> None:
-    """Raises: SourceError for what is missing, a directory, or lacks read permission."""
+    """Raises: SourceError for a path that is missing, is a directory, or lacks read permission."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -121,14 +121,14 @@ def compression(path: Path) -> str | None:
 
 
 def content_size(path: str, size: int) -> int:
-    """The unpacked size of a file of this size, as a packed one says; 0 if it does not say, or cannot be read.
+    """The unpacked size of a file of this size, as recorded in a packed file; 0 if it is not recorded or unreadable.
 
-    Of archives that were joined only one is told, and of gzip's figure the part over 4 GiB is missing.
+    For archives that were joined, only the size of one is known, and gzip's figure lacks the part over 4 GiB.
     """
     if not path.endswith(PACKED):
         return size
     with suppress(OSError), Path(path).open("rb") as file:
-        head = file.read(18)  # what a frame of zstd says of itself is no longer
+        head = file.read(18)  # the header of a zstd frame is no longer
         if _packed(head) == "gzip":
             file.seek(-4, os.SEEK_END)
             return int.from_bytes(file.read(4), "little")
@@ -184,7 +184,7 @@ def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
                 damage = (*damage, zstandard.ZstdError)
                 reader = open_zstd(file, closefd=False)
             with reader:
-                # `read` would lose what it had decompressed before it came to the end of a truncated archive.
+                # At the end of a truncated archive `read` would lose the bytes that it had already decompressed.
                 while data := reader.read1(CHUNK_BYTES):
                     yield data
             return

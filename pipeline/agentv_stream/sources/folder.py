@@ -58,8 +58,8 @@ def parts_of(
 ) -> tuple[list[str], list[str]]:
     """The files that are read with a session's log, and those of sub-agents that may seem sessions and are left out."""
     found = companions_of(provider, path, True, folder)
-    read = [one.path for one in found if subagents or one.context.further]
-    return read, [one.path for one in found if one.path not in read] if may_be_companions(provider) else []
+    read = [part.path for part in found if subagents or part.context.further]
+    return read, [part.path for part in found if part.path not in read] if may_be_companions(provider) else []
 
 
 def _local_companions(provider: Provider, path: str) -> list[Companion]:

@@ -12,7 +12,7 @@ from agentv_stream.errors import EmptyInput, NotALog
 def opened(
     detector: Detector, file: str, last: Iterable[Batch] = (), cap: int = DEFAULT_CAP
 ) -> tuple[Provider, Dialect]:
-    """Decides after the first batches; `last` is what the line reader still holds, `cap` the longest record in bytes.
+    """Decides after the first batches; `last` is the rest in the line reader, `cap` the longest record in bytes.
 
     Raises: NotALog, EmptyInput.
     """

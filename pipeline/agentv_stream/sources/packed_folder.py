@@ -21,7 +21,7 @@ def unpacked_name(path: str) -> str:
 class PackedFolder:
     """`Folder` around another one. `place` maps a name to the path of its file.
 
-    `whole`: files matched by a pattern with an open end are listed under their unpacked names, too. Without it, beside
+    `whole`: files matched by a pattern with an open end are also listed under their unpacked names. Without it, beside
     a plain main file, they are listed as they are, which costs nothing: the caller looks for packed ones itself.
     """
 

@@ -1,4 +1,4 @@
-"""Where bytes come from: standard input, other descriptors, files (compressed ones too), named pipes.
+"""The sources of bytes: standard input, other descriptors, files (compressed ones too), named pipes.
 
 A source yields `Chunk`s with their time of arrival and never waits to fill one. It is read by one task.
 """
@@ -28,7 +28,7 @@ _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, Linux
 
 
 class ByteSource(Protocol):
-    """An input of bytes. `name` identifies it in events and messages; `finished` says that it no longer grows."""
+    """An input of bytes. `name` identifies it in events and messages; `finished` means that it no longer grows."""
 
     name: str
     finished: bool
