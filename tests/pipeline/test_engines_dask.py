@@ -10,7 +10,7 @@ import pytest
 
 from agentv_stream import import_sessions
 from agentv_stream.bulk.unit import Report, Task
-from agentv_stream.errors import UsageError
+from agentv_stream.errors import SourceError, UsageError
 from support.made_sessions import make_folder, tree
 
 distributed: Any = pytest.importorskip("distributed", reason="the Dask extra is not installed")
@@ -47,6 +47,22 @@ def test_a_cluster_that_loses_a_worker_gives_the_same(tmp_path: Path, cluster: A
     assert killed
     assert run(tmp_path / "alone", engine="serial") == 24
     assert tree(tmp_path / "cluster") == tree(tmp_path / "alone")
+
+
+def test_a_scheduler_that_goes_is_one_error_without_tracebacks(
+    tmp_path: Path, cluster: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_folder(tmp_path / "in", 60)
+    address = cluster.scheduler_address.removeprefix("tcp://")
+    with pytest.raises(SourceError, match=f"the Dask scheduler at {address} has gone; --resume continues from here"):
+        import_sessions(
+            [tmp_path / "in"],
+            transcripts=tmp_path / "out",
+            engine=f"dask://{address}",
+            workers=2,
+            on_report=lambda *_: cluster.close(),
+        )
+    assert not [record for record in caplog.records if record.name.startswith(("distributed.client", "tornado"))]
 
 
 def test_a_cluster_that_is_not_there_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ Engines by name: `process` (the default: all cores), `thread`, `serial`, `dask:/
 """
 
 import gc
+import logging
 import multiprocessing
 import os
 import re
@@ -129,13 +130,27 @@ def _dask(address: str, workers: int | None) -> Generator["Crew"]:
         client: Any = distributed.Client(f"tcp://{address}", timeout="10s")
     except (OSError, TimeoutError) as error:
         raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
-    with client:
+    with _without_its_log(), client:
         known = sum(client.nthreads().values()) or 1
         try:
             executor = client.get_executor(pure=False, retries=RETRIES)
             yield Crew(executor, workers or known, passing=ValueError, killed=distributed.KilledWorker)
         except CancelledError as error:
             raise SourceError(f"the Dask scheduler at {address} has gone; --resume continues from here") from error
+
+
+@contextmanager
+def _without_its_log() -> Generator[None]:
+    """Dask's client and its event loop log tracebacks when the scheduler goes; the caller gets one error instead."""
+    logs = [logging.getLogger(name) for name in ("distributed.client", "tornado.application")]
+    levels = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
 
 
 class Crew:
