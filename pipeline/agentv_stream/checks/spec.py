@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from agentv_stages.trajectory import Case, Context, Evaluator
 from agentv_stages.trajectory.config import spelled
 from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stream.checks.case_rows import csv_document, scenario_cases
 from agentv_stream.checks.spec_doubts import NO_WEIGHT, doubts, weightless
 from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, mistakes_of, value_at
 from agentv_stream.checks.spec_globs import IS_GLOB, files_of
@@ -155,7 +156,7 @@ class _Loader:
         suite += self._default_test(document, top.get("default_test"))
         execution = self._execution(document, (), top)
         found = [name for name in CASE_LISTS if name in top]
-        if not found:
+        if not found and "scenarios" not in top:
             if not suite:
                 self.errors.check()
                 raise document.error((), "the spec has neither tests (or evalcases) nor assertions")
@@ -165,9 +166,40 @@ class _Loader:
             with self.errors.noting():
                 self._case(entry, top, execution, suite)
             return self._checked()
-        entries = self._entries(document, (found[0],), top[found[0]])
+        entries = self._entries(document, (found[0],), top[found[0]]) if found else []
+        entries += self._scenarios(document, ("scenarios",), top.get("scenarios"))
         self._cases(entries, top, suite, execution)
         return self._checked()
+
+    def _scenarios(self, document: Document, at: At, value: Any) -> list[tuple[Document, At]]:
+        """The cases of scenarios, which are in this file or in files that it names."""
+        if value is None:
+            return []
+        if not is_list(value):
+            raise document.error(at, "scenarios is a list")
+        entries: list[tuple[Document, At]] = []
+        for i, item in enumerate(value):
+            with self.errors.noting():
+                if not isinstance(item, str):
+                    entries += scenario_cases(document, (*at, i), item)
+                    continue
+                for path in self._named_files(document, (*at, i), item.removeprefix(FILE)):
+                    other = fill_variables(read_yaml(path), os.environ)
+                    inner: At = ("scenarios",) if is_object(other.value) else ()
+                    entries += self._scenarios(other, inner, value_at(other.value, inner))
+        return entries
+
+    def _named_files(self, document: Document, at: At, name: str) -> list[Path]:
+        """The files of a name or a glob, relative to the document. Raises: SpecError for a name that no file has."""
+        path = (document.path.parent / name).resolve()
+        if is_file(path):
+            return [path]
+        if not IS_GLOB.search(name):
+            raise document.error(at, f"the file {path} does not exist")
+        files = files_of(document.path.parent, name)
+        if not files:
+            self._warn(document, at, f"no file is called {name}")
+        return files
 
     def _default_test(self, document: Document, default: Any) -> list[Item]:
         """What applies to all cases: a mapping, or the name of a file that holds it."""
@@ -279,13 +311,13 @@ class _Loader:
         return self._file_entries(document, at, path)
 
     def _file_entries(self, document: Document, at: At, path: Path) -> list[tuple[Document, At]]:
-        if path.suffix not in (".yaml", ".yml", ".jsonl", ".json"):
-            raise document.error(at, f"cases are in .yaml, .yml or .jsonl files, not in {path.name}")
+        if path.suffix not in (".yaml", ".yml", ".jsonl", ".json", ".csv"):
+            raise document.error(at, f"cases are in .yaml, .yml, .jsonl or .csv files, not in {path.name}")
         if not is_file(path):
             raise document.error(at, f"the file of cases {path} does not exist")
         if path.suffix == ".jsonl":
             return self._lines(path)
-        other = fill_variables(read_yaml(path), os.environ)
+        other = fill_variables(csv_document(path) if path.suffix == ".csv" else read_yaml(path), os.environ)
         if is_list(other.value):
             return [(other, (i,)) for i in range(len(other.value))]
         if is_object(other.value):
