@@ -12,7 +12,7 @@ from agentv_stream.errors import UsageError
 from agentv_stream.otel.endpoint import Endpoint, endpoint_of
 from agentv_stream.otel.sender import MOST_SPANS, TRIES, NotTaken, Sender, gathered, spans_of
 from support.consuming import SESSION, STREAM, consume, run
-from support.made_sessions import claude_session
+from support.made_sessions import claude_session, make_folder
 from support.otlp_receiver import Answer, Receiver, receiving
 from support.spans import attributes, spans_in
 
@@ -239,3 +239,101 @@ def test_compression_is_that_of_the_standard_library(tmp_path: Path) -> None:
     assert gzip.decompress(bodies[0])
     assert Endpoint({"traces": "", "logs": ""}).compression == "none"
     assert line_of(request_of(b"{}")) == b"{}\n"
+
+
+def test_an_import_exports_every_session_once(tmp_path: Path) -> None:
+    make_folder(tmp_path / "logs")
+    file = tmp_path / "all.jsonl"
+    with receiving() as receiver:
+        options: list[str | Path] = ["--otel-file", file, "--otel", receiver.url, "--engine", "process"]
+        done = run(tmp_path, "import", tmp_path / "logs", *options, "--workers", "2")
+        assert done.code == 0, done.err
+        first = len(receiver.spans)
+        assert f"{first:,} spans sent" in done.err
+        assert receiver.ids == ids_in(file)
+        assert run(tmp_path, "import", tmp_path / "logs", *options, "--resume", "-q").code == 0
+        assert len(receiver.spans) == first
+    serial = tmp_path / "serial.jsonl"
+    run(tmp_path, "import", tmp_path / "logs", "--otel-file", serial, "--engine", "serial")
+    assert serial.read_bytes() == file.read_bytes()
+
+
+def test_an_import_and_a_live_reading_give_the_same_ids(tmp_path: Path) -> None:
+    live, bulk = tmp_path / "live.jsonl", tmp_path / "bulk.jsonl"
+    assert consume(tmp_path, SESSION, "--out", tmp_path / "o", "--otel-file", live).code == 0
+    assert run(tmp_path, "import", SESSION, "--otel-file", bulk).code == 0
+    assert ids_in(live) == ids_in(bulk)
+
+
+def test_an_import_sends_after_a_failure_what_it_did_not_send(tmp_path: Path) -> None:
+    make_folder(tmp_path / "logs", 3)
+    options: list[str | Path] = ["--jsonl", tmp_path / "r.jsonl"]
+    with receiving(Receiver(answer=lambda number, body: Answer(401))) as refusing:
+        done = run(tmp_path, "import", tmp_path / "logs", *options, "--otel", refusing.url)
+    assert done.code == 4
+    assert "answered 401 Unauthorized; check the key in OTEL_EXPORTER_OTLP_HEADERS" in done.err
+    with receiving() as receiver:
+        refusing.answer = lambda number, body: None
+        assert run(tmp_path, "import", tmp_path / "logs", *options, "--otel", receiver.url, "--resume").code == 0
+    assert len({span.trace_id for span in receiver.spans}) == 3
+
+
+def test_results_can_be_printed(tmp_path: Path) -> None:
+    make_folder(tmp_path / "logs", 3)
+    printed = run(tmp_path, "import", tmp_path / "logs", "--jsonl", "-")
+    assert run(tmp_path, "import", tmp_path / "logs", "--jsonl", tmp_path / "r.jsonl").code == printed.code == 0
+    assert printed.out == (tmp_path / "r.jsonl").read_bytes()
+    assert len(printed.out.splitlines()) == 3
+    refused = run(tmp_path, "import", tmp_path / "logs", "--jsonl", "-", "--resume")
+    assert (refused.code, "--resume needs an output" in refused.err) == (2, True)
+
+
+SPEC = """
+target: claude
+tests:
+  - id: good
+    assertions: [{type: tool-trajectory, mode: superset, expected: [{tool: Edit}]}]
+  - id: bad
+    assertions: [{type: forbid, calls: [Edit]}]
+"""
+
+
+def verdicts(receiver: Receiver) -> dict[str, tuple[str, float]]:
+    known = [{pair.key: pair.value for pair in event.attributes} for event in receiver.events]
+    return {
+        one["gen_ai.evaluation.name"].string_value: (
+            one["gen_ai.evaluation.score.label"].string_value,
+            one["gen_ai.evaluation.score.value"].double_value,
+        )
+        for one in known
+    }
+
+
+def test_verdicts_are_events_about_the_last_prompt(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(SPEC)
+    with receiving() as receiver:
+        options: list[str | Path] = ["--check", spec, "--otel", receiver.url, "--otel-file", tmp_path / "s.jsonl"]
+        assert consume(tmp_path, SESSION, "--out", tmp_path / "o", *options).code == 1
+    found = verdicts(receiver)
+    assert found["good"] == ("pass", 1.0)
+    assert found["bad"] == ("fail", 0.0)
+    assert len(found) == 4  # and the evaluator of each
+    (root,) = [span for span in receiver.spans if not span.parent_span_id]
+    assert {event.span_id for event in receiver.events} == {root.span_id}
+    assert {event.event_name for event in receiver.events} == {"gen_ai.evaluation.result"}
+    last = request_of((tmp_path / "s.jsonl").read_bytes().splitlines()[-1])
+    assert len(last.resource_logs[0].scope_logs[0].log_records) == 4
+
+
+def test_a_follower_sends_verdicts_once_the_session_has_ended(tmp_path: Path) -> None:
+    spec, logs = tmp_path / "spec.yaml", tmp_path / "logs"
+    spec.write_text(SPEC)
+    logs.mkdir()
+    (logs / SESSION.name).write_bytes(SESSION.read_bytes())
+    with receiving() as receiver:
+        options: list[str | Path] = ["--root", logs, "--out", tmp_path / "o", "--state", tmp_path / "state"]
+        done = run(tmp_path, "tail", "--once", *options, "--check", spec, "--otel", receiver.url)
+    assert done.code == 0, done.err
+    assert verdicts(receiver)["bad"] == ("fail", 0.0)
+    assert len(receiver.events) == 4

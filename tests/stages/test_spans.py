@@ -71,7 +71,7 @@ def test_the_spans_of_every_agent_have_the_pinned_names_and_types(path: Path) ->
         result = summarize(path)
     except (NotALog, EmptyInput):
         pytest.skip("no log")
-    spans = spans_of(path, SpanOptions(content=True, key=b"k", old_names=True))
+    spans = spans_of(path, SpanOptions(content=True, old_names=True))
     check_form(spans, old_names=True)
     calls = {span.span_id for span in named(spans, "execute_tool")}
     assert len(calls) == result.tool_use_summary["total_tool_calls"]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from agentv_stages.model.otlp import AnyValue, KeyValue, Span, request_of
+from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.sinks.output import Operation, lines_of
 from agentv_stages.sinks.span_log import SpanLog
 from agentv_stages.sinks.span_options import SpanOptions
@@ -12,8 +13,7 @@ from agentv_stream.outputs.session_name import Log, identity_of
 from agentv_stream.sources.files import read_pieces
 from agentv_stream.summary import SessionReader
 
-KEY = b"k" * 32
-WITH_CONTENT = SpanOptions(content=True, key=KEY)
+WITH_CONTENT = SpanOptions(content=True)
 
 
 def spans_in(lines: bytes | Iterable[bytes]) -> list[Span]:
@@ -31,7 +31,7 @@ def spans_in(lines: bytes | Iterable[bytes]) -> list[Span]:
 def spans_of(path: Path, options: SpanOptions | None = None, pieces: Sequence[bytes] | None = None) -> list[Span]:
     """The spans of a finished log; `pieces` are its bytes in another cut."""
     reader = SessionReader(iter(pieces) if pieces is not None else read_pieces(path), str(path), messages=True)
-    output, done = SpanLog(options or SpanOptions()), list[Operation]()
+    output, done = SpanLog(options or SpanOptions(), Redactor(b"k" * 32)), list[Operation]()
     for batch in reader.batches():
         output.take(batch)
         if not output.ready and output.waiting and reader.observer.facts.named:

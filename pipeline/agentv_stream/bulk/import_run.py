@@ -4,6 +4,7 @@ In: units, and the state left by earlier runs. Out: the units to be read; after 
 """
 
 import os
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -120,14 +121,38 @@ class ImportRun:
         elif work.dataset is not None and self._manifest is not None:
             _publish(crew, work.dataset, self._manifest, whole, parts, self._state.staged())
 
-    def finish(self) -> None:
+    def finish(self, on_result: Callable[[bytes], None] | None = None) -> None:
         """Writes the results and the state for the next run. Raises: SourceError, SinkError."""
         whole, state, run = self._whole, self._state, self._work.run
         if "jsonl" in self._outcome.outputs:
-            object_store.put_lines(self._places["jsonl"], state.results(whole[name] for name in sorted(whole)), run)
+            object_store.put_lines(self._places["jsonl"], self.results(), run)
+        if on_result is not None:
+            for line in self.results():
+                on_result(line)
+        if "otel-file" in self._outcome.outputs:
+            spans = (whole[name].spans for name in sorted(whole))
+            lines = (line for place in spans if place is not None for line in object_store.lines(place))
+            object_store.put_pieces(self._places["otel-file"], lines, run)
         kept = {name: entry for name, entry in self._entries.items() if name not in self._moved}
         state.finish(kept, run, bool(self._moved))
         sweep_left(run, state.place, self._places)  # left by workers that were killed
+
+    def results(self) -> Iterator[bytes]:
+        """The results as JSON, in their order. Raises: SourceError."""
+        whole = self._whole
+        return self._state.results(whole[name] for name in sorted(whole))
+
+    def send_spans(self, endpoint: str) -> None:
+        """Sends the spans of the sessions that were not sent before. Raises: SourceError, SinkError."""
+        from agentv_stream.otel.bulk import send_files
+
+        sent_place = object_store.join(self._state.place, "sent.txt")
+        before = (object_store.read_all(sent_place) or b"").decode().splitlines() if self._known else []
+        sent = {name for name in before if name in self._left}
+        new = [name for name in sorted(self._whole) if name not in sent]
+        places = [place for name in new if (place := self._whole[name].spans) is not None]
+        self._outcome.notes += send_files(endpoint, places)
+        object_store.put(sent_place, "\n".join((*sent, *new)).encode("utf-8", "backslashreplace"))
 
 
 def _lacks(entry: Entry, manifest: Manifest | None, staged: frozenset[str]) -> bool:

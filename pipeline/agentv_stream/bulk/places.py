@@ -1,4 +1,5 @@
-"""Where a bulk run writes, by the name of the output: `transcripts`, `trajectories`, `jsonl`, `parquet`."""
+"""Where a bulk run writes, by the name of the output: `transcripts`, `trajectories`, `jsonl`, `parquet`,
+`otel-file`."""
 
 import glob
 import tempfile
@@ -8,7 +9,7 @@ from agentv_stages.model.payload import told_path
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.discovery.header import dialect_of
-from agentv_stream.discovery.own_files import is_of_a_run
+from agentv_stream.discovery.own_files import OWN_FORMS, is_of_a_run
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
 from agentv_stream.outputs.publish import own_descriptor
@@ -16,6 +17,9 @@ from agentv_stream.sources.files import is_file, is_folder, is_there
 
 _FOLDERS = {"transcripts": TRANSCRIPT, "trajectories": TRAJECTORY}
 """Outputs that are a folder with a file per session -> the suffix of these files."""
+
+_FILES = {"jsonl": "the results need one", "otel-file": "the spans need one"}
+"""Outputs that are a file."""
 
 _OPTIONS = {"transcripts": "out", "trajectories": "atif"}
 
@@ -35,14 +39,14 @@ def check_places(places: dict[str, str]) -> None:
         if told_path(place) != place:
             raise UsageError(f"{told_path(place)}: import writes to names in UTF-8 only; it reads any")
         path = Path(place)
-        folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
-        if name == "jsonl" and (own_descriptor(path) is not None or (is_there(path) and not is_file(path))):
-            raise UsageError(f"--jsonl: {place} is not a file; the results need one, beside which the state is kept")
-        if name == "jsonl" and is_file(path) and (log := dialect_of(path)) is not None:
-            raise UsageError(f"--jsonl: {place} is a log ({log}), which would be lost; give another file")
-        if name == "jsonl" and is_file(path) and is_of_a_run(path):
-            raise UsageError(f"--jsonl: {place} is the result of a run, which would be lost; give another file")
-        if name != "jsonl" and is_there(folder) and not is_folder(folder):
+        folder = path.parent if name in _FILES else Path(place.partition("{provider}")[0])
+        if name in _FILES and (own_descriptor(path) is not None or (is_there(path) and not is_file(path))):
+            raise UsageError(f"--{name}: {place} is not a file; {_FILES[name]}, beside which the state is kept")
+        if name in _FILES and is_file(path) and (log := dialect_of(path)) not in (None, *OWN_FORMS.get(name, ())):
+            raise UsageError(f"--{name}: {place} is a log ({log}), which would be lost; give another file")
+        if name in _FILES and is_file(path) and is_of_a_run(path):
+            raise UsageError(f"--{name}: {place} is the result of a run, which would be lost; give another file")
+        if name not in _FILES and is_there(folder) and not is_folder(folder):
             raise UsageError(f"--{_OPTIONS.get(name, name)}: {place} is not a folder")
         try:
             prepare_folder(folder)
@@ -60,7 +64,7 @@ def state_place(places: dict[str, str]) -> str:
         if name in places:
             head, varies, _ = places[name].partition("{provider}")
             return object_store.join(head.rpartition("/")[0] if varies else head, "_state")
-    return places["jsonl"] + ".state"
+    return next(places[name] for name in _FILES if name in places) + ".state"
 
 
 def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
@@ -73,9 +77,9 @@ def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
             leaving.sweep(Path(place), "put")
     if not run:
         return
-    jsonl = places.get("jsonl", "")
-    if jsonl and not object_store.is_url(jsonl):
-        leaving.sweep(Path(jsonl).parent, run)
+    for file in (places.get(name, "") for name in _FILES):
+        if file and not object_store.is_url(file):
+            leaving.sweep(Path(file).parent, run)
     for name in _FOLDERS:
         place = places.get(name, "")
         if place and not object_store.is_url(place):
@@ -89,9 +93,9 @@ def is_output(unit: Unit, places: dict[str, str]) -> bool:
     """Whether a file found in a folder was written there by an earlier run of this import."""
     if not unit.met:
         return False
-    jsonl = places.get("jsonl")
-    if jsonl is not None and (unit.source == jsonl or unit.source.startswith(f"{jsonl}.state/")):
-        return True
+    for file in (places[name] for name in _FILES if name in places):
+        if unit.source == file or unit.source.startswith(f"{file}.state/"):
+            return True
     for name, suffix in _FOLDERS.items():
         folder = places.get(name, "").partition("{provider}")[0]
         if folder and unit.source.endswith(suffix) and unit.source.startswith(f"{folder.rstrip('/')}/"):

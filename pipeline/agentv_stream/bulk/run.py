@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from os import PathLike
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import msgspec
@@ -28,6 +29,7 @@ from agentv_stream.bulk.unit import Unit, Work, told
 from agentv_stream.discovery.period import ALWAYS, Period
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
+from agentv_stream.otel.options import Export
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.redaction.redaction import Redaction, redaction_by
 
@@ -51,12 +53,14 @@ def import_sessions(
     records: Iterable[MakeStage] = (),
     stages: Iterable[MakeStage] = (),
     redact: bool | Redaction = False,
+    export: Export | None = None,
     roots: Sequence[str] = (),
     period: Period = ALWAYS,
     dry_run: bool = False,
     sync: bool = True,
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
+    on_result: Callable[[bytes], None] | None = None,
 ) -> Outcome:
     """Reads many sessions on all cores, or on a cluster, and writes the requested outputs.
 
@@ -74,22 +78,31 @@ def import_sessions(
     nothing is read or written; `waiting` of the outcome is what would be read. `sync` waits until the outputs are on
     the disk. `records` and `stages` are your own: classes or functions of a
     module, called for each session, that make a stage over the records of a log, or over its events and messages
-    (docs/api.md). `redact` replaces secrets by markers in all outputs.
+    (docs/api.md). `redact` replaces secrets by markers in all outputs. `export` writes and sends spans.
+    `on_result` is called with each result as JSON, in the order of `jsonl`, after all is written.
 
     Raises: UsageError, SourceError (none of the sources exists), SinkError.
     """
     begun = time.monotonic()
     named_provider(provider)
     own_records, own_stages = names_of("records", records), names_of("stages", stages)
-    outputs = (("transcripts", transcripts), ("trajectories", trajectories), ("jsonl", jsonl), ("parquet", parquet))
+    outputs = (
+        ("transcripts", transcripts),
+        ("trajectories", trajectories),
+        ("jsonl", jsonl),
+        ("parquet", parquet),
+        ("otel-file", export.file if export is not None else None),
+    )
     places = {name: absolute(os.fspath(place)) for name, place in outputs if place is not None}
-    if not places:
+    if not places and on_result is None and export is None:
         raise UsageError("nothing to write: give transcripts, trajectories, jsonl or parquet")
+    if not places and resume:
+        raise UsageError("--resume needs an output in a file or folder, beside which the state is kept")
     trouble: Trouble = []
     units = find_units(listed(sources), provider, roots, trouble)
     if jsonl is not None and os.fspath(jsonl) == "-":
-        raise UsageError("--jsonl: results need a file, beside which the state is kept; - is not one")
-    with ExitStack() as stack:
+        raise UsageError("jsonl: results need a file, beside which the state is kept; `on_result` gets each of them")
+    with ExitStack() as temporary, ExitStack() as stack:
         opened: Crew | None = None
         if units and not dry_run:
             if engine != "process":  # first: one that is not there leaves nothing behind
@@ -100,7 +113,7 @@ def import_sessions(
             transcripts=places.get("transcripts"),
             trajectories=places.get("trajectories"),
             dataset=places.get("parquet"),
-            state=state_place(places),
+            state=state_place(places) if places else temporary.enter_context(TemporaryDirectory()),
             results=False,
             by="provider",
             provider=provider,
@@ -113,6 +126,7 @@ def import_sessions(
             stages=own_stages,
             sync=sync,
             redaction=redaction_by(redact),
+            export=export,
         )
         SYNC.set(sync)
         assert work.state is not None
@@ -137,7 +151,9 @@ def import_sessions(
                 crew = opened or engines.enter_context(open_engine(enough(engine, waiting, work), workers))
                 do_all(crew, work, waiting, outcome, on_report, run.claimed)
                 run.settle(crew)
-            run.finish()
+            run.finish(on_result)
+            if export is not None and export.endpoint is not None:
+                run.send_spans(export.endpoint)
         outcome.seconds = time.monotonic() - begun
         return outcome
 

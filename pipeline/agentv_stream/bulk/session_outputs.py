@@ -17,6 +17,8 @@ from agentv_stream.bulk.blobs import Blobs
 from agentv_stream.bulk.gathered import Gathered
 from agentv_stream.outputs.session_name import FixedIdentity, name_of
 
+TRANSCRIPTS = Wanted()
+
 
 class HandedOutputs(Struct):
     """What one process hands to the next that continues writing. `files` are the hidden files by suffix."""
@@ -30,11 +32,11 @@ class HandedOutputs(Struct):
 class SessionOutputs:
     """`folder` is a folder or a URL; `run` identifies the writer."""
 
-    def __init__(self, folder: str, key: str, run: str, fixed: FixedIdentity) -> None:
+    def __init__(self, folder: str, key: str, run: str, fixed: FixedIdentity, wanted: Wanted = TRANSCRIPTS) -> None:
         self._folder, self._key, self._run = folder, key, run
         self._fixed = fixed
         self.identity: Identity | None = None
-        self._writer = Writer(make_outputs(Wanted()))
+        self._writer = Writer(make_outputs(wanted))
         self._files: dict[str, Gathered] = {}
         self._patches: dict[str, tuple[int, bytes]] = {}
         self._blobs = Blobs(folder, key, run)

@@ -76,6 +76,7 @@ def recipe(work: Work) -> str:
         work.text_chars,
         *((work.records, work.stages) if work.records or work.stages else ()),
         *(("redacted", work.redaction.rules, work.redaction.allow) if work.redaction is not None else ()),
+        *((work.export.options, work.export.endpoint, work.export.file) if work.export is not None else ()),
     )
     return hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
 
@@ -125,7 +126,7 @@ class State:
         """Prepares the state; returns what becomes of an earlier one (`Begun`). Raises: SourceError, SinkError."""
         begun = self.before(work, resume)
         if begun != "on":
-            for name in ("done", "rows"):
+            for name in ("done", "rows", "spans"):
                 object_store.remove_tree(object_store.join(self.place, name))
             self._read, self._entries, self.parts = set(), {}, set()
         object_store.put(self._recipe, msgspec.json.encode(_Recipe(FORMAT, recipe(work), work.run)))

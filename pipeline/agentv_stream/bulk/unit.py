@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.figures.merge import By, Summary
 from agentv_stages.model.payload import NULL
+from agentv_stream.otel.options import Export
 from agentv_stream.redaction.redaction import Redaction
 
 
@@ -58,7 +59,9 @@ class Work(Struct, frozen=True):
     `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a summary by
     that group: one of all sessions, or with `apart` one of each. `text_chars` is how much of a text the data set keeps.
     `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
-    `sync`: as in `outputs/durable.py`. `redaction` has the key of the markers: a work stays in memory.
+    `sync`: as in `outputs/durable.py`.
+    `export` asks for the spans of each session, in `state`. `redaction` has the key of the markers: a work stays in
+    memory.
     """
 
     run: str = ""
@@ -80,6 +83,7 @@ class Work(Struct, frozen=True):
     stages: tuple[str, ...] = ()
     sync: bool = True
     redaction: Redaction | None = None
+    export: Export | None = None
 
 
 class Task(Struct, frozen=True):
@@ -141,6 +145,7 @@ class Finished(Struct, kw_only=True):
     transcript: str | None = None
     letters: str | None = None
     trajectory: str | None = None
+    spans: str | None = None
     others: list[str] = []
     rows: dict[str, Rows] = {}
     sizes: dict[str, int] = {}
@@ -153,7 +158,7 @@ class Finished(Struct, kw_only=True):
     @property
     def outputs(self) -> set[str]:
         """The files that were written for it alone, but for the blobs of its dead letters."""
-        own = (self.transcript, self.letters, self.trajectory)
+        own = (self.transcript, self.letters, self.trajectory, self.spans)
         return {place for place in own if place is not None}.union(self.others)
 
     @property

@@ -21,6 +21,8 @@ from agentv_stages.figures.result import Observer, Result
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.payload import NULL, told_path
+from agentv_stages.sinks.outputs import Wanted
+from agentv_stages.sinks.suffixes import SPANS
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import ListedFolder
@@ -142,6 +144,7 @@ class Session:
         self.identity: FixedIdentity | None = None
         self.outputs: SessionOutputs | None = None
         self.trajectory: TrajectoryFile | None = None
+        self.spans: SessionOutputs | None = None
         self._damage: list[DamagedArchive] = []
         self._pieces: Generator[bytes] | None = None  # of the main file
         self._giant: Fault | None = None  # the beginning of a record over the cap, until its end
@@ -175,6 +178,9 @@ class Session:
         if work.trajectories is not None:
             folder = work.trajectories.replace("{provider}", provider)
             self.trajectory = TrajectoryFile(folder, partial(identity.name, self.key), work.run)
+        if work.export is not None and work.state is not None:
+            wanted = Wanted(transcript=False, spans=work.export.options, redactor=work.export.redactor)
+            self.spans = SessionOutputs(object_store.join(work.state, "spans"), self.key, work.run, identity, wanted)
         return reader
 
     def read(self) -> None:
@@ -203,7 +209,8 @@ class Session:
     def takes_messages(self) -> bool:
         """Whether an output needs messages."""
         work = self.worker.work
-        return work.transcripts is not None or work.trajectories is not None or self.worker.staging is not None
+        wanted = (work.transcripts, work.trajectories, work.export, self.worker.staging)
+        return any(output is not None for output in wanted)
 
     def take(self, batch: Batch) -> None:
         """Takes an observed batch: its messages go to the outputs. Raises: SinkError; as `give_up`."""
@@ -216,6 +223,8 @@ class Session:
             self.outputs.write(batch)
         if self.trajectory is not None:
             self.trajectory.write(batch)
+        if self.spans is not None:
+            self.spans.write(batch)
         if self.worker.staging is not None:
             self._stage(self.worker.staging, batch, self.key)
         batch.messages = []  # dropped as soon as they are written
@@ -291,6 +300,9 @@ class Session:
         if self.trajectory is not None:
             place = self.done.trajectory = self.trajectory.close(result)
             result.outputs.trajectory = place if place is not None else UNSET
+        if self.spans is not None:
+            self.spans.close(observer)
+            self.done.spans = self.spans.places.get(SPANS)
         staging = self.worker.staging
         if staging is not None:
             staging.add("sessions", rows.session_row(self.key, self.unit.name, result, observer.facts.started_ms))
@@ -305,6 +317,8 @@ class Session:
             self.outputs.abandon()
         if self.trajectory is not None:
             self.trajectory.abandon()
+        if self.spans is not None:
+            self.spans.abandon()
         if self.worker.staging is not None:
             self.worker.staging.abandon()
 

@@ -7,6 +7,11 @@ import typer
 
 from agentv_stream.cli.options import (
     EngineName,
+    Machine,
+    Otel,
+    OtelContent,
+    OtelFile,
+    OtelOldNames,
     Prices,
     ProviderOfLogs,
     QuietBulk,
@@ -36,7 +41,8 @@ def import_(
         str | None, typer.Option(metavar="DIR|URL", help="Folder or URL for ATIF trajectories, as Harbor reads them.")
     ] = None,
     jsonl: Annotated[
-        str | None, typer.Option(metavar="FILE|URL", help="File or URL for the results, one line per session.")
+        str | None,
+        typer.Option(metavar="FILE|URL", help="File or URL for results, one line per session; - to print."),
     ] = None,
     parquet: Annotated[str | None, typer.Option(metavar="DIR|URL", help="Folder or URL of a Parquet data set.")] = None,
     provider: ProviderOfLogs = None,
@@ -61,6 +67,11 @@ def import_(
     ] = None,
     quiet: QuietBulk = False,
     redact: Redact = None,
+    otel: Otel = None,
+    otel_file: OtelFile = None,
+    otel_content: OtelContent = None,
+    otel_old_names: OtelOldNames = None,
+    machine: Machine = None,
     sync: Sync = None,
 ) -> None:
     """Read many sessions on all cores, or on a cluster; write transcripts, results, a data set.
@@ -86,5 +97,12 @@ def import_(
         sync=sync,
         redact=redact,
     )
+    exported = {
+        "otel": otel,
+        "otel_file": otel_file,
+        "otel_content": otel_content,
+        "otel_old_names": otel_old_names,
+        "machine": machine,
+    }
     when = (since, until, timezone, utc)
-    raise typer.Exit(import_all(sources, wanted, when, dry_run=dry_run, json=json, quiet=quiet))
+    raise typer.Exit(import_all(sources, wanted, when, exported, dry_run=dry_run, json=json, quiet=quiet))

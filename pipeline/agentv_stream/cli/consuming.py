@@ -195,6 +195,10 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
             estimate_cost(session.report.result)
         result = session.report.result
         failed = live is not None and result is not None and live.finish(result, session.provider, settings.quiet)
+        if live is not None and session.spans is not None:
+            from agentv_stream.otel.verdicts import export_verdicts
+
+            await export_verdicts(session, live.checker.finish())
         if printed is not None:
             if session.cut_short:
                 printed.hurry(LAST_SECONDS)

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,16 @@ from agentv_stages.model.payload import indented_json
 from agentv_stages.model.visible import counted, visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import import_sessions
+from agentv_stream.cli.exporting import check_export
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.periods import When, chosen_period
 from agentv_stream.cli.progress import Progress
-from agentv_stream.cli.telling import print_bytes, redact_messages, say, to_stdout
+from agentv_stream.cli.telling import check_one_user, print_bytes, redact_messages, say, to_stdout
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
+from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.redaction.redaction import redaction_of, redactor_for
 from agentv_stream.settings import from_process
@@ -51,15 +53,25 @@ class Wanted:
 
 
 def import_all(
-    sources: Sequence[str], wanted: Wanted, when: When, *, dry_run: bool, json: Path | None, quiet: bool
+    sources: Sequence[str],
+    wanted: Wanted,
+    when: When,
+    exported: Mapping[str, object] | None = None,
+    *,
+    dry_run: bool,
+    json: Path | None,
+    quiet: bool,
 ) -> int:
-    """Imports; returns the exit code. `when`: the arguments of `chosen_period`."""
+    """Imports; returns the exit code. `when`: the arguments of `chosen_period`; `exported`: options of spans."""
     try:
         period, _ = chosen_period(*when)
-        settings = from_process({"sync": wanted.sync, "redact": wanted.redact})
+        settings = from_process({"sync": wanted.sync, "redact": wanted.redact, **(exported or {})})
+        check_export(settings)
         redact_messages(redactor_for(settings))
         names, roots = with_listed(sources), settings.roots
-        check_own_files((("--jsonl", wanted.jsonl), ("--json", json)), names)
+        outputs = (("--jsonl", wanted.jsonl), ("--json", json), ("--otel-file", settings.otel_file))
+        check_one_user((f"{option} -", str(place) == "-") for option, place in outputs)
+        check_own_files(outputs, names)
         if wanted.prices:
             from agentv_stream.prices import check_installed
 
@@ -72,8 +84,12 @@ def import_all(
             "sync": settings.sync,
             "period": period,
             "redact": redaction_of(settings) or False,
+            "export": export_of(settings),
         }
-        if wanted.transcripts is wanted.trajectories is wanted.jsonl is wanted.parquet is None:
+        if wanted.jsonl == "-":
+            options |= {"jsonl": None, "on_result": lambda line: print_bytes(line + b"\n")}
+        written = (wanted.transcripts, wanted.trajectories, wanted.jsonl, wanted.parquet, options["export"])
+        if all(output is None for output in written):
             options["transcripts"] = ".agentv/logs/{provider}"
         if dry_run:
             return _tell_plan(import_sessions(names, **options, roots=roots, dry_run=True), json)

@@ -7,7 +7,12 @@ import typer
 
 from agentv_stream.cli.options import (
     CaseId,
+    Machine,
     OnlyProvider,
+    Otel,
+    OtelContent,
+    OtelFile,
+    OtelOldNames,
     Redact,
     Roots,
     StreamLogChoice,
@@ -77,6 +82,11 @@ def tail(
     log_json: Annotated[bool, typer.Option("--log-json", help="Report what happens as JSON lines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not report what happens.")] = False,
     redact: Redact = None,
+    otel: Otel = None,
+    otel_file: OtelFile = None,
+    otel_content: OtelContent = None,
+    otel_old_names: OtelOldNames = None,
+    machine: Machine = None,
     sync: Sync = None,
     poll_settle: Annotated[float, typer.Option("--settle", hidden=True)] = 1.0,
 ) -> None:
@@ -110,5 +120,12 @@ def tail(
         settle=poll_settle,
         redact=redact,
         sync=sync,
+        exported={
+            "otel": otel,
+            "otel_file": otel_file,
+            "otel_content": otel_content,
+            "otel_old_names": otel_old_names,
+            "machine": machine,
+        },
     )
     raise typer.Exit(run_tail(options))

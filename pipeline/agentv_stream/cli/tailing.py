@@ -1,6 +1,6 @@
 """The implementation of `tail`: resolves its targets, builds the follower, runs it, returns the exit code."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -10,6 +10,7 @@ from typing import Literal
 import anyio
 
 from agentv_stages.model.visible import counted, visible
+from agentv_stream.cli.exporting import check_export
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.redacting import redacted_parts
 from agentv_stream.cli.roots import told_roots
@@ -31,12 +32,13 @@ from agentv_stream.following.cursor_database import state_folder
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.keep import keep_rule
 from agentv_stream.following.running import Running
 from agentv_stream.following.tail import tail
 from agentv_stream.following.told import StandardOutput, make_say
 from agentv_stream.named_provider import named_provider
+from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.outputs.naming import DEFAULT_ROOT
 from agentv_stream.settings import Settings, from_process, stream_log
@@ -75,6 +77,7 @@ class TailOptions:
     settle: float = 1.0
     redact: bool | None = None
     sync: bool | None = None
+    exported: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 def run_tail(options: TailOptions) -> int:
@@ -101,6 +104,7 @@ def run_tail(options: TailOptions) -> int:
             store = CursorStore(options.state or state_folder(), consumer(options, settings))
             if store.database.set_aside is not None:
                 tell("the cursors are damaged and set aside; all is read again", path=store.database.set_aside)
+        _export(options, settings, plan, running, tell)
         follower = Follower(plan, store, tell, running.output)
         running.keep = partial(keep, follower) if keep is not None else None
         if running.metrics is not None:
@@ -129,9 +133,31 @@ def run_tail(options: TailOptions) -> int:
         folders.close()
 
 
+def _export(options: TailOptions, settings: Settings, plan: Plan, running: Running, tell: Say) -> None:
+    """Prepares the export of spans, if it is wanted. Raises: UsageError, SinkError."""
+    check_export(settings)
+    export = export_of(settings)
+    if export is None:
+        return
+    if not plan.files:
+        raise UsageError("--otel and --otel-file go with files: give --out DIR beside --events")
+    from agentv_stream.otel.follow import SpanFeed
+
+    spool = None
+    if export.endpoint is not None:
+        from agentv_stream.otel.forward import Forwarder
+        from agentv_stream.otel.live import make_sender
+        from agentv_stream.otel.spool import Spool
+
+        name = blake2b(consumer(options, settings).encode(errors="surrogateescape"), digest_size=8).hexdigest()
+        spool = Spool((options.state or state_folder()) / "otel" / name)
+        running.forwarder = partial(Forwarder, spool, make_sender(export.endpoint), tell)
+    plan.feed = SpanFeed(export, spool)
+
+
 def _settings(options: TailOptions) -> Settings:
     given: dict[str, object] = {"provider": options.provider, "out": options.out, "watch": options.watch or None}
-    given["sync"], given["redact"] = options.sync, options.redact
+    given |= {"sync": options.sync, "redact": options.redact, **options.exported}
     if options.stream_log is not None:
         try:
             given["stream_log"] = stream_log(options.stream_log)

@@ -11,6 +11,9 @@ from msgspec import Struct
 
 from agentv_stream.errors import UsageError
 
+OWN_FORMS = {"transcript": ("agentv-transcript",), "otel-file": ("otlp",)}
+"""Dialects of logs that an output may replace, by its option: those that it has written before."""
+
 Places = Iterable[tuple[str, str | Path | None]]
 
 
@@ -44,7 +47,7 @@ def check_own_files(outputs: Places, inputs: Iterable[str | PathLike[str] | int]
             from agentv_stream.discovery.header import dialect_of  # rarely needed, and start-up time counts
 
             log = dialect_of(Path(place))
-            if log is not None and (option.lstrip("-"), log) != ("transcript", "agentv-transcript"):
+            if log is not None and log not in OWN_FORMS.get(option.lstrip("-"), ()):
                 raise UsageError(f"{option} {place} is a log ({log}), which would be lost; give another file")
             if log is None and is_of_a_run(Path(place)):
                 raise UsageError(f"{option} {place} is the result of a run, which would be lost; give another file")

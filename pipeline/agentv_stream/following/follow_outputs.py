@@ -19,12 +19,14 @@ from agentv_stages.model.payload import told_path
 from agentv_stages.model.stage import Stateful
 from agentv_stages.sinks.output import Append, Operation, Patch, Put, Writer
 from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs, suffixes
+from agentv_stages.sinks.suffixes import SPANS
 from agentv_stages.sinks.summary_log import SummaryState
 from agentv_stages.sinks.transcript import GAP_END, Identity
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
 from agentv_stream.following.growing_output import GrowingOutput
+from agentv_stream.otel.follow import SessionSpans, SpanFeed
 from agentv_stream.outputs.durable import withdraw
 from agentv_stream.outputs.naming import LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
 from agentv_stream.outputs.publish import publish_now
@@ -123,9 +125,14 @@ class OutputState(Struct):
 class FollowOutputs:
     """The files of one session at a place."""
 
-    def __init__(self, place: OutputPlace, stream_log: StreamLog, result: bool = True) -> None:
+    def __init__(
+        self, place: OutputPlace, stream_log: StreamLog, result: bool = True, feed: SpanFeed | None = None
+    ) -> None:
         self._place = place
         self._wanted = Wanted(stream_log=stream_log)
+        self._spans: SessionSpans | None = None
+        if feed is not None:
+            self._wanted, self._spans = feed.wanted(self._wanted), SessionSpans(feed)
         self._result = result
         self._writer = Writer(make_outputs(self._wanted))
         self._files: dict[str, GrowingOutput] = {}
@@ -247,7 +254,9 @@ class FollowOutputs:
             for batch in batches:
                 after.take(batch)
             self.settled = True
-            self._apply(after.close(observer), keep=False)
+            self._apply(after.close(observer), keep=False, ended=observer.status(len(left)) == "complete")
+            if self._spans is not None and observer.status(len(left)) == "complete":
+                self._spans.append_verdicts(after.outputs, verdicts)
             outputs = Outputs(transcript=told_path(str(transcript)))
             if self._wanted.stream_log != "false":
                 outputs.stream_log = told_path(str(state.path(self._log_suffix)))
@@ -287,7 +296,7 @@ class FollowOutputs:
             marks=self._marks if self.settled else {},
         )
         for output in self._writer.outputs:
-            length = self._files[output.suffix].length
+            length = self._files[output.suffix].length if output.suffix in self._files else 0
             if isinstance(output, Transcript):
                 saved.rows, saved.transcript = output.snapshot().rows, length
             elif isinstance(output, Letters):
@@ -346,6 +355,7 @@ class FollowOutputs:
                 at_need=output.suffix not in (TRANSCRIPT, self._log_suffix),
             )
             for output in self._writer.outputs
+            if output.suffix != SPANS or self._spans is None
         }
 
     def _begin(self, state: OutputState) -> None:
@@ -366,13 +376,19 @@ class FollowOutputs:
         for file in self._files.values():
             file.cut()
 
-    def _apply(self, operations: list[Operation], keep: bool) -> None:
-        """Carries out what the outputs ask for; without `keep` it is cut off again when the session continues.
+    def _apply(self, operations: list[Operation], keep: bool, ended: bool = False) -> None:
+        """Carries out what the outputs ask for; without `keep` it is cut off again when the session continues. Spans
+        are not: those of the end wait until the session has `ended`, as far as its log says.
 
         Raises: SinkError.
         """
         for operation in operations:
-            if isinstance(operation, Append):
+            if isinstance(operation, Append) and operation.suffix == SPANS and self._spans is not None:
+                if keep:
+                    self._spans.append(operation.data)
+                elif ended:
+                    self._spans.append_end(operation.data)
+            elif isinstance(operation, Append):
                 self._files[operation.suffix].append(operation.data, keep=keep)
             elif isinstance(operation, Put):
                 self._put(operation)

@@ -11,6 +11,7 @@ from agentv_stages.session.parts import NONE, Parts
 from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Root, Signature, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
+from agentv_stream.otel.follow import SpanFeed
 from agentv_stream.settings import Settings
 from agentv_stream.stores.store import STORE_SIGN
 
@@ -38,6 +39,7 @@ class Plan:
     specs: str = ""  # identifies the cases: a session that began with others is read again
     meant: Callable[[str], bool] = lambda path: True  # whether to follow a session in the cursors, by its main file
     folders: HeldFolders | None = None  # the folders written into, locked against others
+    feed: SpanFeed | None = None  # where spans go
 
     def means(self, path: str, provider: str | None) -> bool:
         """Whether to follow a session found in the cursors: they may contain others than this follower is to follow."""

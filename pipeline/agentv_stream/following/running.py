@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from agentv_stream.following.follow_plan import Counts, Entry, Plan
 from agentv_stream.following.told import StandardOutput
+from agentv_stream.otel.forward import Forwarder
 
 
 class Rounds(Protocol):
@@ -45,6 +46,7 @@ class Running:
     keep: Callable[[], None] | None = None
     serve: Callable[..., Coroutine[Any, Any, None]] | None = None
     output: StandardOutput | None = None  # where events are written
+    forwarder: Callable[[], Forwarder] | None = None  # makes what sends spans
     watching: str = "polling"  # or "watchfiles", or "degraded: …"
     last_round: float = 0.0
     scan_seconds: float = 0.0

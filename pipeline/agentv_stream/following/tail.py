@@ -47,6 +47,9 @@ async def _tail(follower: Rounds, running: Running, say: Say) -> None:
         await tasks.start(_signals, follower, running, stop, wake, say)
         if running.serve is not None:
             await tasks.start(running.serve)
+        forwarder = running.forwarder() if running.forwarder is not None else None
+        if forwarder is not None:
+            tasks.start_soon(forwarder.run)
         if not running.once:
             tasks.start_soon(watch, follower, running, wake, say, over)
         try:
@@ -59,6 +62,8 @@ async def _tail(follower: Rounds, running: Running, say: Say) -> None:
             if running.output is not None and running.output.given_up:
                 say("standard output is not read; the next run writes what it did not take")
         finally:
+            if forwarder is not None:
+                await forwarder.finish()
             over.set()  # the watcher's thread checks nothing else for up to five seconds
         tasks.cancel_scope.cancel()
 

@@ -42,6 +42,7 @@ from agentv_stream.sources.source import ByteSource, now_ms
 
 if TYPE_CHECKING:
     from agentv_stages.redaction.redactor import Redactor
+    from agentv_stages.sinks.span_log import SpanLog
 
 
 class StreamSession:
@@ -98,6 +99,11 @@ class StreamSession:
     def open_calls(self) -> dict[str, ToolCall]:
         """The calls without a result, oldest first, by `call_key`."""
         return self.chain.pair.open_calls if self.chain is not None else {}
+
+    @property
+    def spans(self) -> "SpanLog | None":
+        """The output of spans, if there is one."""
+        return self._outputs.spans if self._outputs is not None else None
 
     @property
     def batches(self) -> int:

@@ -14,10 +14,10 @@ from agentv_stages.figures.result import Observer
 from agentv_stages.model.batch import Batch
 from agentv_stages.sinks.output import lines_of
 from agentv_stages.sinks.span_log import SpanLog
-from agentv_stages.sinks.span_options import SpanOptions
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.errors import SinkError
 from agentv_stream.otel.endpoint import endpoint_of
+from agentv_stream.otel.options import Export
 from agentv_stream.otel.sender import NotTaken, Sender
 
 MOST_HELD = 32 * 1024 * 1024  # bytes of lines that wait for the endpoint
@@ -39,14 +39,14 @@ class OtelSink:
 
     def __init__(
         self,
-        options: SpanOptions,
+        export: Export,
         sender: Sender,
         observer: Observer,
         identity: Callable[[], Identity],
         known: Callable[[], bool],
         warn: Callable[[str], None],
     ) -> None:
-        self.output = SpanLog(options)
+        self.output = SpanLog(export.options, export.redactor)
         self.sender = sender
         self._observer = observer
         self._identity = identity

@@ -1,6 +1,7 @@
 """The outputs of one live session: which sinks its settings ask for, where they write, and what was written."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from agentv_stages.sinks.output import Output, lines_of
 from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs
 from agentv_stages.sinks.suffixes import SPANS
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.otel.options import span_options
+from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.case_sink import CaseSink
 from agentv_stream.outputs.naming import LETTERS, log_folder
 from agentv_stream.outputs.output_names import OutputNames
@@ -31,6 +32,7 @@ from agentv_stream.sources.files import is_there
 from agentv_stream.sources.source import ByteSource
 
 if TYPE_CHECKING:  # httpx and protobuf are extras
+    from agentv_stages.sinks.span_log import SpanLog
     from agentv_stream.otel.live import OtelSink
 
 
@@ -59,6 +61,7 @@ class LiveOutputs:
         self.others: list[OutputSink] = []
         self.log: RenderSink | None = None
         self.exporter: OtelSink | None = None
+        self.spans: SpanLog | None = None
         self._warn = warn
         self._named = transcript_file(settings.transcript)
         self._names = OutputNames(
@@ -69,21 +72,20 @@ class LiveOutputs:
         """The sinks that are asked for; without `transcript` neither transcript nor dead letters."""
         settings = self.settings
         piped = settings.transcript is not None and cannot_seek(settings.transcript)
-        spans = span_options(settings) if settings.otel_file is not None else None
-        wanted = Wanted(transcript, piped, settings.stream_log, spans)
-        sinks = [self._sink(output) for output in make_outputs(wanted)]
-        if settings.otel is not None:
+        export = export_of(settings)
+        wanted = Wanted(transcript, piped, settings.stream_log)
+        if export is not None and export.file is not None:
+            wanted = replace(wanted, spans=export.options, redactor=export.redactor)
+        outputs = make_outputs(wanted)
+        self.spans = next((output for output in outputs if output.suffix == SPANS), None)  # type: ignore[assignment]  # known by its suffix: the module takes 10 ms
+        sinks = [self._sink(output) for output in outputs]
+        if export is not None and export.endpoint is not None:
             from agentv_stream.otel.live import OtelSink, make_sender  # with the rules of redaction
 
-            self.exporter = OtelSink(
-                span_options(settings),
-                make_sender(settings.otel),
-                self.observer,
-                self._identity,
-                self._known,
-                self._warn,
-            )
+            sender = make_sender(export.endpoint)
+            self.exporter = OtelSink(export, sender, self.observer, self._identity, self._known, self._warn)
             sinks.append(self.exporter)
+            self.spans = self.exporter.output
         if transcript and settings.transcript_shape == "case":
             sinks.append(CaseSink(self._names, self.observer))
         elif transcript and settings.transcript_shape == "atif":

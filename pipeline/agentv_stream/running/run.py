@@ -154,6 +154,10 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         seconds = anyio.current_time() - started
         result = report.result
         failed = live.finish(result, session.provider, settings.quiet) if live is not None else False
+        if live is not None and session.spans is not None:
+            from agentv_stream.otel.verdicts import export_verdicts
+
+            await export_verdicts(session, live.checker.finish())
         if result is not None:
             finish_result(result, child, options, attempt)
             if traces is not None:

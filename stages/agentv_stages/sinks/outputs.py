@@ -5,7 +5,8 @@ A new output is one class and one row of `OUTPUTS`: it then runs wherever sessio
 
 from collections.abc import Callable
 from copy import copy
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -22,19 +23,25 @@ from agentv_stages.sinks.suffixes import LETTERS, RAW_LOG, SUMMARY_LOG, TRANSCRI
 from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members, patch
 
+if TYPE_CHECKING:  # its rules take 40 ms
+    from agentv_stages.redaction.redactor import Redactor
+
 StreamLog: TypeAlias = Literal["false", "summary", "raw"]
 
 
 _MOST_HELD = 256 * 1024  # bytes of records in dead letters that wait for the session's name
 
 
-class Wanted(Struct, frozen=True):
-    """Which outputs a session has. `totals_at_end`: the transcript goes where nothing can be patched."""
+@dataclass(frozen=True)
+class Wanted:
+    """Which outputs a session has. `totals_at_end`: the transcript goes where nothing can be patched. `redactor` is for
+    the texts in spans."""
 
     transcript: bool = True
     totals_at_end: bool = False
     stream_log: StreamLog = "false"
     spans: SpanOptions | None = None
+    redactor: "Redactor | None" = None
 
 
 class TranscriptState(Struct):
@@ -243,7 +250,7 @@ def _spans(wanted: Wanted) -> Output | None:
         return None
     from agentv_stages.sinks.span_log import SpanLog  # with the rules of redaction: 10 ms that few sessions need
 
-    return SpanLog(wanted.spans)
+    return SpanLog(wanted.spans, wanted.redactor)
 
 
 MakeOutput: TypeAlias = Callable[[Wanted], Output | None]

@@ -3,7 +3,9 @@
 In: batches. Out: lines, each one export request, in the form that the OpenTelemetry collector's file exporter writes.
 """
 
+from collections.abc import Sequence
 from copy import copy
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw, Struct
@@ -11,7 +13,6 @@ from msgspec import Raw, Struct
 from agentv_stages.figures.result import Observer
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.otlp import (
-    LogRecord,
     Request,
     Resource,
     ResourceLogs,
@@ -24,6 +25,7 @@ from agentv_stages.model.otlp import (
     pairs,
 )
 from agentv_stages.redaction.redactor import Redactor
+from agentv_stages.sinks.evaluations import evaluations
 from agentv_stages.sinks.output import Append, Operation
 from agentv_stages.sinks.span_content import SpanContent
 from agentv_stages.sinks.span_options import SpanOptions, resource_of
@@ -31,8 +33,12 @@ from agentv_stages.sinks.spans import Spans, SpansState
 from agentv_stages.sinks.suffixes import SPANS
 from agentv_stages.sinks.transcript import Identity
 
+if TYPE_CHECKING:  # importing the evaluators takes 80 ms, and most sessions are not checked
+    from agentv_stages.trajectory.case import CaseResult
+
 MOST_SPANS = 512  # in a line
 SCOPE = "agentv-stream"
+_QUOTES = "gen_ai.evaluation.explanation"
 
 
 class SpanLogState(Struct):
@@ -44,8 +50,10 @@ class SpanLog:
 
     suffix, required = SPANS, False
 
-    def __init__(self, options: SpanOptions) -> None:
+    def __init__(self, options: SpanOptions, redactor: Redactor | None = None) -> None:
+        assert redactor is not None or not options.content  # texts are never exported as they are
         self._options = options
+        self._redactor = redactor if options.content else None
         self._held: list[Batch] = []  # until the session is known
         self._done: list[Span] = []
         self._spans: Spans | None = None
@@ -63,13 +71,19 @@ class SpanLog:
     def urgent(self) -> bool:
         return False
 
-    @property
-    def last_prompt(self) -> tuple[str, str, int] | None:
-        """Trace, span and end (UTC ms) of the last prompt."""
-        if self._spans is None or not self._spans.agents.prompts:
-            return None
-        last = self._spans.agents.prompts[-1]
-        return last.trace_id, last.span_id, last.end_ms or 0
+    def verdicts(self, results: "Sequence[CaseResult]") -> bytes:
+        """A line with the verdicts on the session, as events about its last prompt. What they quote is content."""
+        prompts = self._spans.agents.prompts if self._spans is not None else []
+        if not prompts or not results:
+            return b""
+        last = prompts[-1]
+        records = evaluations(results, last.trace_id, last.span_id, last.end_ms or 0)
+        scope = Scope(SCOPE, self._options.version)
+        if self._redactor is None:
+            for record in records:
+                record.attributes = [pair for pair in record.attributes if pair.key != _QUOTES]
+        line = line_of(Request(resource_logs=[ResourceLogs(self._resource, [ScopeLogs(scope, records)])]))
+        return line if self._redactor is None else self._redactor.redact(line)
 
     def take(self, batch: Batch) -> None:
         if self._spans is None:
@@ -78,13 +92,15 @@ class SpanLog:
             self._done += self._spans.take(batch)
 
     def begin(self, identity: Identity, blobs: str) -> None:
-        options = self._options
-        content = SpanContent(Redactor(options.key)) if options.content else None
-        self._spans = Spans(identity, content, options.old_names)
-        self._resource = Resource(pairs(resource_of(options, identity)))
+        self._spans = self._made(identity)
+        self._resource = Resource(pairs(resource_of(self._options, identity)))
         held, self._held = self._held, []
         for batch in held:
             self._done += self._spans.take(batch)
+
+    def _made(self, identity: Identity) -> Spans:
+        content = SpanContent(self._redactor) if self._redactor is not None else None
+        return Spans(identity, content, self._options.old_names)
 
     def operations(self) -> list[Operation]:
         spans, self._done = self._done, []
@@ -99,19 +115,12 @@ class SpanLog:
         self._done += self._spans.close(observer)
         return self.operations()
 
-    def events(self, records: list[LogRecord]) -> bytes:
-        """A line of log records about the session."""
-        scope = Scope(SCOPE, self._options.version)
-        return line_of(Request(resource_logs=[ResourceLogs(self._resource, [ScopeLogs(scope, records)])]))
-
     def fork(self) -> "SpanLog":
         other = copy(self)
         other._held, other._done = [*self._held], [*self._done]
         if self._spans is not None:
             copied = msgspec.json.decode(msgspec.json.encode(self._spans.snapshot()), type=SpansState)
-            options = self._options
-            content = SpanContent(Redactor(options.key)) if options.content else None
-            other._spans = Spans(self._spans.identity, content, options.old_names)
+            other._spans = self._made(self._spans.identity)
             other._spans.restore(copied)
         return other
 

@@ -9,13 +9,12 @@ from agentv_stages.sinks.transcript import Identity
 
 
 class SpanOptions(Struct, frozen=True):
-    """How spans are made. `content`: with texts, inputs and outputs, redacted with `key`. `service` and `attributes`
+    """How spans are made. `content`: with texts, inputs and outputs, redacted. `service` and `attributes`
     describe the resource (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`); without `service` it is the provider.
     `old_names`: cache writes have their earlier name, too. `version` is ours."""
 
     version: str = ""
     content: bool = False
-    key: bytes = b""
     service: str | None = None
     attributes: str = ""
     machine: str | None = None

@@ -69,6 +69,7 @@ class Spans:
         self._last: dict[str, int] = {}  # by stream: when the last input to the model came
         self._compacted: list[str] = []  # streams whose next answer is after a compaction
         self._timed = False  # the log has times
+        self._clock = "order"  # where times are from that the log lacks
 
     # --- events, in the order of the log
 
@@ -97,6 +98,7 @@ class Spans:
             self._timed = True
             return max(source.time_ms, 0)
         if batch.arrived_ms is not None:
+            self._clock = "arrival"
             return batch.arrived_ms
         return self._last.get(MAIN, self.identity.started_ms or 0) if self._timed else self._by_order(source.row)
 
@@ -216,7 +218,7 @@ class Spans:
             attributes["gen_ai.conversation.compacted"] = True
         attributes["agentv_stream.start"] = "derived"  # no log says when the request was sent
         if message.source.time_ms is None:
-            attributes["agentv_stream.times"] = "order"
+            attributes["agentv_stream.times"] = self._clock
         if self._content is not None:
             attributes |= self._content.of_chat(message)
         span.attributes = pairs(attributes)
@@ -253,7 +255,7 @@ class Spans:
             attributes["error.type"] = kind
             span.status = Status(ERROR)
         if call.source.time_ms is None:
-            attributes["agentv_stream.times"] = "order"
+            attributes["agentv_stream.times"] = self._clock
         if self._content is not None:
             attributes |= self._content.of_call(paired)
         span.attributes = pairs(attributes)
