@@ -436,3 +436,10 @@ def test_a_header_alone_is_no_session_until_something_follows(tmp_path: Path, pr
 )
 def test_a_folder_has_its_last_part_as_name_on_any_machine(cwd: str, name: str) -> None:
     assert project_of(cwd) == name
+
+
+def test_sessions_of_claude_cowork_are_found_in_the_folders_of_the_desktop_program(tmp_path: Path) -> None:
+    home = tmp_path / ".config/Claude/local-agent-mode-sessions/org-1/account-1/local_5d1/.claude/projects/-w"
+    log = write(home / f"{SESSION}.jsonl", claude_records(SESSION, 2))
+    (session,) = find_sessions(find_roots(environment={"HOME": str(tmp_path)}))
+    assert (session.path, session.id, session.header.dialect) == (str(log), SESSION, "claude-session")

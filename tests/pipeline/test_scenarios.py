@@ -48,6 +48,9 @@ NOT_WRITTEN = {
     "cline-task": "compared with counts of a real task, in test_cline_task",
     "kiro-conversation": "its sessions are written as databases, in test_kiro",
     "kiro-session": "compared with counts of real sessions, in test_kiro",
+    "goose-rows": "its sessions are written as databases, in test_goose",
+    "goose-session": "no real one was seen; its messages are those of the stream, in test_goose",
+    "goose-stream": "no real one was seen; in test_goose",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

@@ -26,10 +26,6 @@ AMP_INIT: dict[str, Any] = {
 DROID: dict[str, Any] = {"type": "session_start", "id": "u", "title": "t", "owner": "o", "version": 2, "cwd": "/w"}
 DROID_CALL: dict[str, Any] = {"type": "tool_call", "id": "c", "messageId": "m", "toolId": "LS", "parameters": {}}
 DROID_RPC: dict[str, Any] = {"jsonrpc": "2.0", "factoryApiVersion": "1.0.0", "type": "notification", "params": {}}
-GOOSE: dict[str, Any] = {
-    "type": "message",
-    "message": {"id": "m", "role": "assistant", "content": [{"type": "toolRequest"}]},
-}
 CLINE_CONTEXT: dict[str, Any] = {"conversation_id": "1", "source_prefix_hash": "sha256:0", "messages": []}
 GROK_CHAT: dict[str, Any] = {"type": "tool_result", "tool_call_id": "c", "content": "x"}
 GROK_EVENT: dict[str, Any] = {"ts": "2026-03-02T09:30:00Z", "type": "turn_started", "session_relationship": "primary"}
@@ -44,7 +40,6 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
         (AMP, "an Amp thread"),
         (AMP_INIT, "an Amp stream"),
         (DROID_RPC, "a Droid JSON-RPC stream"),
-        (GOOSE, "a Goose stream"),
         (CLINE_CONTEXT, "a compacted context of Cline"),
         (GROK_CHAT, "a chat history of Grok Build"),
         (GROK_EVENT, "a list of events of Grok Build"),

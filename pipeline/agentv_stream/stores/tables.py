@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.model.store import Stage, StoreTable
+from agentv_stages.model.times import parse_iso
 from agentv_stages.providers import all_providers
 from agentv_stream.stores.database import Tables, newer_tables, text, time_ms, whole
 from agentv_stream.stores.store import Store, StoredMessage, StoredSession
@@ -55,7 +56,7 @@ class TableStore:
                         name,
                         _text(row, facts.get("parent_id")),
                         _text(row, facts.get("title")),
-                        project,
+                        _text(row, facts.get("directory")) or project,
                         _text(row, facts.get("version")),
                         _ms(row, facts.get("created")),
                         _ms(row, facts.get("updated")),
@@ -129,5 +130,8 @@ def _text(row: Mapping[str, object], name: str | None) -> str | None:
 
 
 def _ms(row: Mapping[str, object], name: str | None) -> int | None:
-    value = whole(row.get(name or ""))
+    cell = row.get(name or "")
+    if isinstance(cell, str):
+        return parse_iso(cell)
+    value = whole(cell)
     return time_ms(value * 1000 if value is not None and value < _SECONDS else value)

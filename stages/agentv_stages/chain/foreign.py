@@ -6,7 +6,7 @@ Source: the agents' documentation and logs in public repositories; each test is 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from agentv_stages.model.batch import Batch, Begun, Record
 
@@ -64,16 +64,6 @@ def _droid_rpc(line: Line) -> bool:
     return "factoryApiVersion" in line or "factoryProtocolVersion" in line or _starts(line.get("method"), "droid.")
 
 
-def _goose_stream(line: Line) -> bool:
-    if line.get("type") != "message":
-        return False
-    return any(block.get("type") in ("toolRequest", "toolResponse") for block in _blocks(line.get("message")))
-
-
-def _goose_session(line: Line) -> bool:
-    return "working_dir" in line and "message_count" in line
-
-
 def _cline_context(line: Line) -> bool:
     return "conversation_id" in line and "source_prefix_hash" in line
 
@@ -129,8 +119,6 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("an Amp thread", _amp_thread),
     ("an Amp stream", _amp_stream),
     ("a Droid JSON-RPC stream", _droid_rpc),
-    ("a Goose stream", _goose_stream),
-    ("a Goose session", _goose_session),
     ("a compacted context of Cline", _cline_context),
     ("a dump of Cursor's composer", _cursor_composer),
     ("a Poolside session", _poolside),
@@ -148,10 +136,3 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
 
 def _starts(value: Any, prefix: str) -> bool:
     return isinstance(value, str) and value.startswith(prefix)
-
-
-def _blocks(message: Any) -> list[Line]:
-    content = cast("Line", message).get("content") if isinstance(message, dict) else None
-    if not isinstance(content, list):
-        return []
-    return [block for block in content if isinstance(block, dict)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON

@@ -18,7 +18,7 @@ Row: TypeAlias = Mapping[str, object]
 @dataclass(frozen=True, slots=True)
 class StoreTable:
     """The database of an agent. `facts` names the columns of `sessions` for `id`, `parent_id`, `title`, `version`,
-    `created`, `updated`; times are seconds or milliseconds.
+    `directory`, `created`, `updated`; times are seconds, milliseconds or ISO texts in UTC.
 
     A line of the dialect is `{"session": {…}}` or `{"message": {…}}` with the columns of the row, as far as they are in
     `session_columns` and `message_columns`; texts in `payloads` are JSON. `totals` are columns of the session that

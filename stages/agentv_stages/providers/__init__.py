@@ -14,7 +14,20 @@ from agentv_stages.model.provider import Dialect, Head, Provider
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "antigravity", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
-    *("crush", "droid", "kiro", "cursor", "kimi", "cline", "continue", "grok", "mini-swe-agent", "openhands", "vibe"),
+    *(
+        "crush",
+        "droid",
+        "kiro",
+        "goose",
+        "cursor",
+        "kimi",
+        "cline",
+        "continue",
+        "grok",
+        "mini-swe-agent",
+        "openhands",
+        "vibe",
+    ),
     *("acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"

@@ -147,6 +147,10 @@ def _session_decoder(context: DecodeContext) -> RecordDecoder:
     return session.SessionDecoder(context)
 
 
+COWORK = ("*/*/local_*/.claude/projects/*/*.jsonl",)
+"""Sessions of Claude Cowork (Claude Desktop's local agent mode), by organisation, account and task."""
+DESKTOP_HOMES = ("~/.config", "~/Library/Application Support", "~/AppData/Roaming")
+
 PROVIDER = Provider(
     name="claude",
     title="Claude Code",
@@ -194,6 +198,7 @@ PROVIDER = Provider(
     roots=(
         LogRoot("~/.claude/projects", "CLAUDE_CONFIG_DIR", "projects", ("*/*.jsonl",)),
         LogRoot("~/.config/claude/projects", "XDG_CONFIG_HOME", "claude/projects", ("*/*.jsonl",)),
+        *(LogRoot(f"{home}/Claude/local-agent-mode-sessions", None, "", COWORK) for home in DESKTOP_HOMES),
     ),
     companions=companions,
     kept_outputs=kept_outputs,

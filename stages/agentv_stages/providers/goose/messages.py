@@ -1,0 +1,140 @@
+"""A message of Goose to events; the stream, exports and the database have the same ones.
+
+Source: Goose, published source of 2026; no real log was seen.
+"""
+
+import re
+
+from msgspec import Raw, Struct
+
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Notification,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.model.payload import EMPTY_STRING, given, text_json, text_of, to_raw
+from agentv_stages.model.provider import REFUSED
+from agentv_stages.providers.goose.wire import Block, Message, Returned, ToolResponse, decode_returned
+
+LIMIT = "I've reached the maximum number of actions"
+_DECLINED = re.compile(r"user (?:has )?declined", re.IGNORECASE)
+_INTERRUPTED = "Interrupted by the user"
+_CREDITS = "creditsExhausted"
+_NO_USE = frozenset(("toolConfirmationRequest", "actionRequired", "frontendToolRequest", "redactedThinking"))
+
+
+class Speech(Struct):
+    """The answer that is read: `answer` is our id of it, `native` its own. `texts`: it has a text. `limit`: the last
+    text says that the limit of actions was reached."""
+
+    model: str | None = None
+    answer: str = ""
+    native: str | None = None
+    texts: bool = False
+    thoughts: bool = False
+    limit: bool = False
+
+
+def add_message(message: Message, place: str, source: Source, speech: Speech, batch: Batch, parent: str | None) -> bool:
+    """Appends the events of a message; returns whether it is an answer that asks for no tool."""
+    metadata = message.metadata
+    inference = metadata.inference if metadata is not None else None
+    model = (inference.resolvedModel or inference.requestedModel) if inference is not None else None
+    if model is not None and model != speech.model:
+        speech.model = model
+        batch.events.append(SessionInfo(source, f"{place}-model", model=model))
+    if message.role == "assistant":
+        return _answer(message, place, source, speech, batch, parent)
+    hidden = metadata is not None and metadata.userVisible is False
+    speech.answer = ""
+    for i, block in enumerate(message.content or ()):
+        part = f"{place}-{i}"
+        if block.type == "toolResponse":
+            output, outcome, code = _ending(block.toolResult or ToolResponse())
+            batch.events.append(ToolResult(source, part, block.id or "", output, outcome, code))
+        elif block.type == "text":
+            body = text_json(block.text)
+            batch.events.append(UserText(source, part, body, f"user{place}-{source.row}", hidden))
+        elif block.type == "image":
+            batch.events.append(
+                UserText(source, part, to_raw([{"type": "image"}]), f"user{place}-{source.row}", hidden)
+            )
+        else:
+            batch.ignore(f"user/{block.type}")
+    return False
+
+
+def _answer(message: Message, place: str, source: Source, speech: Speech, batch: Batch, parent: str | None) -> bool:
+    if not speech.answer or message.id != speech.native:
+        speech.answer = message.id or f"answer{place}-{source.row}"
+        speech.native, speech.texts, speech.thoughts = message.id, False, False
+    answer, model, add = speech.answer, speech.model, batch.events.append
+    calls, spoken = 0, False
+    for i, block in enumerate(message.content or ()):
+        part, kind = f"{place}-{i}", block.type
+        if kind == "text":
+            text = text_json(block.text)
+            if text != EMPTY_STRING:
+                add(AssistantText(source, part, answer, text, speech.texts, model=model))
+                speech.texts = spoken = True
+                speech.limit = text_of(text).startswith(LIMIT)
+        elif kind in ("thinking", "reasoning"):
+            text = text_json(block.thinking if kind == "thinking" else block.text)
+            add(Reasoning(source, part, answer, text, speech.thoughts, model=model))
+            speech.thoughts = True
+        elif kind == "toolRequest":
+            calls += 1
+            _call(block, part, answer, source, model, batch, parent)
+        elif kind == "systemNotification":
+            add(Notification(source, part, block.notificationType or kind, text_of(text_json(block.msg))))
+            if block.notificationType == _CREDITS:
+                add(SessionEnd(source, part, "error", _CREDITS))
+        else:
+            batch.ignore(f"assistant/{kind}")
+    return spoken and not calls
+
+
+def _call(
+    block: Block, part: str, answer: str, source: Source, model: str | None, batch: Batch, parent: str | None
+) -> None:
+    """A call; the program refuses a malformed one itself."""
+    request, call_id = block.toolCall, block.id or f"{answer}{part}"
+    value = request.value if request is not None else None
+    name, arguments = (value.name or "unknown", value.arguments or EMPTY_OBJECT) if value else ("unknown", EMPTY_OBJECT)
+    batch.events.append(ToolCall(source, part, answer, call_id, name, arguments, parent, model))
+    if request is not None and request.status == "error":
+        error = request.error if given(request.error) else None
+        batch.events.append(ToolResult(source, part, call_id, error, "error"))
+
+
+def _ending(response: ToolResponse) -> tuple[Raw | None, Outcome, int | None]:
+    if response.status == "error":
+        error = response.error if given(response.error) else None
+        text = text_of(error) if error is not None and bytes(error)[:1] == b'"' else ""
+        return error, _failure(text), None
+    value = response.value
+    try:
+        returned = decode_returned(value) if bytes(value)[:1] == b"{" else Returned(value)
+    except REFUSED:
+        returned = Returned(value)
+    content = returned.content if given(returned.content) else None
+    code = returned.structuredContent.exit_code if returned.structuredContent is not None else None
+    if returned.isError or code:
+        return content, "error" if code else _failure(text_of(content)), code
+    text = text_of(content) if content is not None and bytes(content)[:1] in b'"[' else ""
+    return content, "denied" if _DECLINED.search(text[:200]) else "ok", code
+
+
+def _failure(text: str) -> Outcome:
+    if _DECLINED.search(text[:200]):
+        return "denied"
+    return "cancelled" if text.startswith(_INTERRUPTED) else "error"

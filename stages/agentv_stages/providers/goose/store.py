@@ -1,0 +1,44 @@
+"""Goose's database `sessions.db`: a row for each session and each message. Source: published source of 2026."""
+
+from collections.abc import Collection
+
+from agentv_stages.model.store import Row, Stage, StoreTable
+
+
+def stage_of(message: Row) -> Stage:
+    """A row is written when its message is whole."""
+    return "follows"
+
+
+def started(message_id: str, children: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Nothing says which call started a sub-agent."""
+    return ()
+
+
+STORE = StoreTable(
+    provider="goose",
+    sessions="sessions",
+    messages="messages",
+    facts={
+        "id": "id",
+        "parent_id": "parent_session_id",
+        "title": "name",
+        "directory": "working_dir",
+        "created": "created_at",
+        "updated": "updated_at",
+    },
+    session_columns=("id", "parent_session_id", "name", "description", "working_dir", "created_at"),
+    message_columns=("id", "message_id", "session_id", "role", "content_json", "created_timestamp", "metadata_json"),
+    payloads=("content_json", "metadata_json"),
+    totals=(
+        "accumulated_input_tokens", "accumulated_output_tokens", "accumulated_cache_read_tokens",
+        "accumulated_cache_write_tokens", "accumulated_cost", "updated_at",
+    ),
+    session_of="session_id",
+    order="created_timestamp, id",
+    changed="created_timestamp",
+    stage_of=stage_of,
+    started=started,
+    project=lambda path: None,
+    hidden=lambda name: False,
+)  # fmt: skip
