@@ -11,12 +11,12 @@ from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
-from agentv_stages.figures.result import Result, SessionFacts
+from agentv_stages.figures.result import Result
 from agentv_stages.model.tokens import TokenTotals
-from agentv_stages.providers import all_providers, get_provider
+from agentv_stages.providers import get_provider
 from agentv_stream.extras import extra
 
-_MOST_TOKENS = 10**15  # a log can claim any number, even a negative one: such are not priced
+MOST_TOKENS = 10**15  # a log can claim any number, even a negative one: such are not priced
 _CLOUD = re.compile(r"(?:(?:us|eu|apac|global|jp|au)\.)?(?:anthropic|amazon|meta|openai)\.|-v\d+:\d+\Z|@\d+\Z")
 
 
@@ -35,10 +35,20 @@ def estimate_cost(result: Result) -> None:
     result.estimated_cost_usd = _estimate(result)
 
 
-def _displayed(session: SessionFacts) -> bool:
+@cache
+def is_displayed(provider: str, dialect: str) -> bool:
     """Whether models have the names that are shown to people (`Auto`, `GPT-5`): which one was called is not known."""
-    dialects = get_provider(session.provider).dialects if session.provider in {p.name for p in all_providers()} else ()
-    return any(dialect.displayed_models for dialect in dialects if dialect.name == session.dialect)
+    try:
+        dialects = get_provider(provider).dialects
+    except LookupError:
+        return False
+    return any(one.displayed_models for one in dialects if one.name == dialect)
+
+
+def names_of(model: str) -> list[str]:
+    """The names under which a model may be in the table: as it is, and without the parts that a cloud adds."""
+    last = model.rpartition("/")[2]
+    return list(dict.fromkeys((model, last, _CLOUD.sub("", last))))
 
 
 def cost_text(result: Result) -> str:
@@ -75,7 +85,7 @@ def dated_prices(prices: Any) -> list[Any]:
 
 
 def _estimate(result: Result) -> float | None:
-    if _displayed(result.session):
+    if is_displayed(result.session.provider, result.session.dialect):
         return None
     by_model = {name: tokens for name, tokens in result.tokens_by_model.items() if any(tokens.values())}
     model = next(iter(by_model), result.session.model)
@@ -106,14 +116,14 @@ def _price(model: str, tokens: TokenTotals, calls: int, at: datetime | None) -> 
         "cache_write_tokens": tokens.cache_write,
         "cache_write_1h_tokens": tokens.cache_write_1h,
     }
-    if any(value is not None and not 0 <= value < _MOST_TOKENS for value in fields.values()):
+    if any(value is not None and not 0 <= value < MOST_TOKENS for value in fields.values()):
         return None
     with localcontext(prec=80):
         # Cut off at the same place, so that the parts of the mean input are never more than it is, which has no price.
         usage = prices.Usage(
             **{name: Decimal(value * 10**40 // calls).scaleb(-40) for name, value in fields.items() if value}
         )
-        for name in dict.fromkeys((model, model.rpartition("/")[2], _CLOUD.sub("", model.rpartition("/")[2]))):
+        for name in names_of(model):
             try:
                 found = prices.calc_price(usage, name, genai_request_timestamp=at)
             except (LookupError, ValueError):

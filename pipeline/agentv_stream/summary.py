@@ -45,7 +45,8 @@ class SessionReader:
 
     `folder` and `read` define where further files and sub-agents' are looked for and how they are read; by default on
     the local disk. `companions` are the ones found, once reading has reached them; `held` are the batches that were
-    read to detect the dialect. With `messages` they are consolidated. `parts` are the caller's stages.
+    read to detect the dialect. With `messages` they are consolidated. `parts` are the caller's stages. With `dated` the
+    observer dates figures.
 
     Raises: NotALog, EmptyInput, UsageError.
     """
@@ -61,11 +62,12 @@ class SessionReader:
         read: Callable[[str], Iterable[bytes]] = read_file,
         messages: bool = False,
         parts: Parts = NONE,
+        dated: bool = False,
     ) -> None:
         self.file = file
         self.companions: list[Companion] = []
         self._folder, self._read = folder, read
-        self._watch, self._messages, self._parts = watch, messages, parts
+        self._watch, self._messages, self._parts, self._dated = watch, messages, parts, dated
         records = parts.make_records()
         self._lines = ReadLines(file)
         self._framing = framed(self._lines, records)
@@ -79,6 +81,7 @@ class SessionReader:
         return SessionChain(
             self.provider, self.dialect, self._watch, file=self.file, messages=self._messages, parts=self._parts,
             contexts={self.file: context_of(self.provider, self.file, self._folder)}, records=self._records,
+            dated=self._dated,
         )  # fmt: skip
 
     @property

@@ -1,4 +1,4 @@
-"""`stats --cache`: the same figures as without, whatever happened to the logs between two runs."""
+"""What `stats` keeps: the same figures as without, whatever happened to the logs between two runs."""
 
 import gzip
 import json
@@ -6,6 +6,8 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agentv_stages.figures.merge import DIMENSIONS, By
 from agentv_stream import summarize_groups
 from agentv_stream.bulk import kept_figures
+from agentv_stream.bulk.grouping import DIMENSIONS
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.cli import build
+from agentv_stream.discovery.period import named_zone
 from support.codex_threads import FORK, PARENT, forked, history, timed
 from support.made_sessions import claude_session, make_folder
 
@@ -53,7 +56,7 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("by", DIMENSIONS)
 @pytest.mark.parametrize("subagents", [True, False])
-def test_figures_of_every_agent_are_the_same_again(tmp_path: Path, by: By, subagents: bool) -> None:
+def test_figures_of_every_agent_are_the_same_again(tmp_path: Path, by: str, subagents: bool) -> None:
     shutil.copytree(FIXTURES, tmp_path / "logs")
     runs = [figures(tmp_path / "logs", by=by, subagents=subagents) for _ in range(2)]
     plain = figures(tmp_path / "logs", False, by=by, subagents=subagents)
@@ -143,10 +146,10 @@ def test_what_grows_while_it_is_read_is_not_kept(logs: Path) -> None:
 
 def test_each_set_of_options_has_its_own(logs: Path) -> None:
     figures(logs, by="day")
-    assert figures(logs, by="model").cached == 0
     assert figures(logs, by="day", subagents=False).cached == 0
     assert figures(logs, by="day", provider="claude").cached == 0
-    assert figures(logs, by="day").cached > 0
+    again = figures(logs, by=("model", "hour"), zone=named_zone("Asia/Kathmandu"), prices=None)
+    assert again.cached == again.done  # how they are grouped and priced is no part of them
     assert figures(logs, by="day", sequences=True).cached == 0
 
 
@@ -197,38 +200,129 @@ def test_a_damaged_cache_begins_anew(logs: Path, tmp_path: Path, content: bytes)
 def test_entries_of_another_shape_are_read_again(logs: Path, tmp_path: Path) -> None:
     figures(logs)
     with closing(sqlite3.connect(database(tmp_path))) as file, file:
-        file.execute("UPDATE figures SET entry = X'93'")
+        file.execute("UPDATE sessions SET entry = X'93'")
     again = figures(logs)
     assert again.cached == 0 and equal(again, figures(logs, False))
     assert figures(logs).cached > 0
 
 
-def test_a_cache_that_cannot_be_used_is_told_and_costs_nothing_else(logs: Path, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_bytes(b"")
-    told = CliRunner().invoke(build(["stats"]), ["stats", str(logs), "--cache", "--json", "-"])
-    assert told.exit_code == 0
-    assert json.loads(told.stdout)["total"]["sessions"] == figures(logs, False).done
-    assert told.stderr.splitlines() == [
-        f"agentv-stream: cannot use the cache {database(tmp_path)}: Not a directory",
-    ]
+def shown(*arguments: str | Path) -> Any:
+    return CliRunner().invoke(build(["stats"]), ["stats", *map(str, arguments), "--engine", "serial"])
+
+
+@pytest.mark.parametrize("trouble", ["file in place of the folder", "read-only", "newer"])
+def test_a_cache_that_cannot_be_used_is_told_and_costs_nothing_else(logs: Path, tmp_path: Path, trouble: str) -> None:
+    plain = shown(logs, "--no-cache", "--by", "day,model")
+    place = database(tmp_path)
+    if trouble == "newer":
+        figures(logs)
+        with closing(sqlite3.connect(place)) as file, file:
+            file.execute("PRAGMA user_version = 99")
+        told = f"the cache {place} is of a newer release; it is left as it is, and nothing is kept"
+        before = place.read_bytes()
+    elif trouble == "read-only":
+        figures(logs)
+        place.chmod(0o400)
+        if os.access(place, os.W_OK):
+            pytest.skip("root may write anywhere")
+        told, before = f"cannot use the cache {place}: Permission denied", place.read_bytes()
+    else:
+        (tmp_path / "cache").write_bytes(b"")
+        told, before = f"cannot use the cache {place}: Not a directory", b""
+    done = shown(logs, "--by", "day,model")
+    assert (done.exit_code, done.stdout) == (0, plain.stdout)
+    assert done.stderr.splitlines() == [f"agentv-stream: {told}"]
+    assert not before or place.read_bytes() == before
+
+
+def test_a_cache_of_an_older_form_begins_anew(logs: Path, tmp_path: Path) -> None:
+    database(tmp_path).parent.mkdir(parents=True)
+    with closing(sqlite3.connect(database(tmp_path))) as file, file:
+        file.execute("CREATE TABLE figures (mark TEXT, name TEXT, day INTEGER, entry BLOB)")
+    assert [figures(logs).cached > 0 for _ in range(2)] == [False, True]
+
+
+VIEWS = (("--by", "day,model"), ("--by", "project", "--csv", "-"), ("--by", "tool"), ("--since", "2026-03-02", "--utc"))
+
+
+def test_what_is_shown_is_the_same_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After any history of logs, options, releases and runs; texts of the sessions are never in the file."""
+    chance = random.Random(11)
+    folder, spare = tmp_path / "logs", make_folder(tmp_path / "more")
+    make_folder(folder)
+    for step in range(12):
+        log = chance.choice(sorted(folder.rglob("*.jsonl")))
+        match step % 6:
+            case 0:
+                log.write_bytes(log.read_bytes() + chance.choice(spare).read_bytes().rpartition(b"\n{")[2])
+            case 1:
+                log.write_bytes(chance.choice(spare).read_bytes())
+            case 2:
+                log.rename(log.with_name(f"moved{step}.jsonl"))
+            case 3:
+                log.unlink()
+            case 4:
+                beside = log.with_suffix("") / "subagents" / f"agent-a{step}.jsonl"
+                beside.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(chance.choice(spare), beside)
+            case _:
+                monkeypatch.setattr(kept_figures, "running_version", lambda step=step: f"0.{step}")
+        view = (*chance.choice(VIEWS), *chance.choice(((), ("--no-subagents",), ("--no-prices",))))
+        plain = shown(folder, *view, "--no-cache")
+        for _ in range(2):
+            assert shown(folder, *view).stdout == plain.stdout, (step, view)
+    data = database(tmp_path).read_bytes()
+    assert b"claude-sonnet" in data and b"task " not in data and b"make test" not in data and b"out 1" not in data
+
+
+def test_two_runs_at_once_keep_and_show_the_same(logs: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "agentv_stream", "stats", str(logs), "--by", "day", "--no-prices"]
+    plain = subprocess.run([*command, "--no-cache"], capture_output=True, check=True).stdout
+    for _ in range(2):
+        runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+        for run in runs:
+            assert run.communicate() == (plain, b"")
+
+
+def test_it_has_a_limit(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures(logs)
+    with closing(sqlite3.connect(database(tmp_path))) as file, file:
+        (size,) = file.execute("SELECT total(length(entry)) FROM sessions").fetchone()
+        file.execute("UPDATE sessions SET day = day - 1")
+    monkeypatch.setattr(kept_figures, "MOST_BYTES", int(size))
+    make_folder(logs / "more", 3)
+    figures(logs / "more")
+    with closing(sqlite3.connect(database(tmp_path))) as file:
+        (left,) = file.execute("SELECT total(length(entry)) FROM sessions").fetchone()
+        names = [name for (name,) in file.execute("SELECT name FROM sessions")]
+    assert left <= size and sum("/more/" in name for name in names) == 3
+
+
+def test_it_can_be_removed(logs: Path, tmp_path: Path) -> None:
+    figures(logs)
+    done = shown("--clear-cache")
+    assert (done.exit_code, database(tmp_path).exists()) == (0, False)
+    assert f"removed {database(tmp_path)}" in done.stderr
+    assert "no figures are kept" in shown("--clear-cache").stderr
 
 
 def test_it_is_private_and_forgets_what_nobody_asks_for(logs: Path, tmp_path: Path) -> None:
     figures(logs)
     assert database(tmp_path).stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(database(tmp_path))) as file, file:
-        file.execute("UPDATE figures SET day = day - 80")
+        file.execute("UPDATE sessions SET day = day - 80")
     (first, *_) = sorted(logs.rglob("*.jsonl"))
     first.unlink()
     figures(logs)
     with closing(sqlite3.connect(database(tmp_path))) as file, file:
-        file.execute("UPDATE figures SET day = day - 11")
-        count = file.execute("SELECT count(*) FROM figures").fetchone()[0]
+        file.execute("UPDATE sessions SET day = day - 11")
+        count = file.execute("SELECT count(*) FROM sessions").fetchone()[0]
     figures(logs)
     with closing(sqlite3.connect(database(tmp_path))) as file, file:
-        assert file.execute("SELECT count(*) FROM figures").fetchone()[0] == count - 1
+        assert file.execute("SELECT count(*) FROM sessions").fetchone()[0] == count - 1
 
 
-def test_without_the_option_nothing_is_written(logs: Path, tmp_path: Path) -> None:
-    CliRunner().invoke(build(["stats"]), ["stats", str(logs), "--engine", "serial"])
+def test_without_a_cache_nothing_is_written(logs: Path, tmp_path: Path) -> None:
+    assert shown(logs, "--no-cache").exit_code == 0
+    figures(logs, cache=False)
     assert not (tmp_path / "cache").exists()

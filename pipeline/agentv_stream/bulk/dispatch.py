@@ -7,15 +7,15 @@ from itertools import chain
 from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
-from agentv_stages.figures.merge import Summary
 from agentv_stream.bulk.engine import Crew
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.relay import fits, relay
-from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
+from agentv_stream.bulk.unit import Done, Report, Separate, Task, Unit, Work
 from agentv_stream.bulk.worker import do_task, read_report
 
 if TYPE_CHECKING:
+    from agentv_stream.bulk.grouping import Grouping
     from agentv_stream.bulk.kept_figures import KeptFigures  # SQLite: 5 ms that only a cache needs
 
 DIED = "the worker that read it died (out of memory?)"
@@ -39,13 +39,21 @@ def do_all(
     on_report: Watch | None,
     claimed: Iterable[str] = (),
     kept: "KeptFigures | None" = None,
+    grouping: "Grouping | None" = None,
 ) -> None:
-    """Runs all units through the workers, but for those that are `kept`; counts and merges the outcomes.
+    """Runs all units through the workers, but for those that are `kept`; counts and merges the outcomes. Sessions whose
+    figures are to be grouped go to `grouping`.
 
     Units that are `claimed`, or turn out to belong to another one's session, are `parts` and do not count.
     """
     taken = set(claimed)
-    separate: dict[str, Summary] = {}
+    separate: dict[str, Separate] = {}
+
+    def merge(one: Separate) -> None:
+        outcome.summary.merge(one.summary)
+        if one.session is not None and grouping is not None:
+            grouping.add(one.session)
+
     known, waiting = ([], units) if kept is None else kept.take(units)
     for report, task in chain(known, _reports(crew, work, waiting)):
         for done in report.done:
@@ -55,9 +63,9 @@ def do_all(
             outcome.summary.merge(report.summary)
         for one in report.separate:
             if one.certain:
-                outcome.summary.merge(one.summary)
+                merge(one)
             else:
-                separate[one.name] = one.summary
+                separate[one.name] = one
         if kept is not None:
             kept.note(report)
         if on_report is not None:
@@ -65,9 +73,11 @@ def do_all(
     for unit in units:  # a copy of this unit belongs to another session
         if not taken.isdisjoint(unit.copies):
             taken.add(unit.name)
-    for name, summary in separate.items():
+    for name, one in separate.items():
         if name not in taken:
-            outcome.summary.merge(summary)
+            merge(one)
+    if grouping is not None:
+        outcome.summary.merge(grouping.summary)
     outcome.parts = sorted(taken.intersection(unit.name for unit in units))
     outcome.bytes -= sum(unit.size for unit in units if unit.name in taken and unit.name in separate)
     total = outcome.summary.total()

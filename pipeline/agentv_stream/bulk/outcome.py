@@ -26,7 +26,7 @@ class Outcome:
     are part of another file's session, `others` files found in folders that are no session, `failures` those that could
     not be read. `bytes` is the size of the files as stored, `records` and `faults` are sums, `seconds` is the duration.
     `summary` has the figures by group, `outputs` the places by kind. `waiting` is what a dry run would read. `notes`
-    are messages for people.
+    are messages for people. `price_table` is the date of the prices with which costs were estimated.
     """
 
     found: int = 0
@@ -43,6 +43,7 @@ class Outcome:
     summary: Summary = field(default_factory=Summary)
     outputs: dict[str, str] = field(default_factory=dict[str, str])
     notes: list[str] = field(default_factory=list[str])
+    price_table: str | None = None
     waiting: list[Unit] = field(default_factory=list[Unit])
 
     def take(self, done: Done) -> None:

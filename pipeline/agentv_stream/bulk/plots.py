@@ -2,11 +2,13 @@
 
 import io
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from agentv_stages.figures.merge import By, Summary
+from agentv_stages.figures.merge import Summary
 from agentv_stages.model.visible import visible
+from agentv_stream.bulk.grouping import TIMES, Dimension
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.extras import extra
 from agentv_stream.outputs.publish import publish_now
@@ -17,14 +19,16 @@ MOST_BARS = 30
 _GOOD, _BAD, _IN, _OUT = "#4878a8", "#c8553d", "#8fb8a8", "#e0a458"
 
 
-def check_plot(path: Path) -> None:
-    """Raises: UsageError for a file type that is no picture, or if the extra is missing."""
+def check_plot(path: Path, by: Sequence[Dimension]) -> None:
+    """Raises: UsageError for a file type that is no picture, for two groupings, or if the extra is missing."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"--plot: expected a file ending in {', '.join(FORMATS)}, not {path.name}")
+    if len(by) > 1:
+        raise UsageError(f"--plot: a plot shows one grouping, not {','.join(by)}")
     extra("matplotlib", "plot", "a plot")
 
 
-def draw(path: Path, summary: Summary, by: By) -> None:
+def draw(path: Path, summary: Summary, by: Dimension) -> None:
     """Writes the picture; no text from a log is interpreted as markup.
 
     Raises: SinkError.
@@ -80,18 +84,18 @@ def _told(value: int | None, whole: bool) -> str:
     return ("" if whole or value is None else "≥") + count_text(value)
 
 
-def _left_out(shown: int, total: int, by: By) -> str:
+def _left_out(shown: int, total: int, by: Dimension) -> str:
     """A note on what the plot leaves out."""
     if shown == total:
         return ""
-    return f" (the last {shown} of {total})" if by == "day" else f" (the first {shown} of {total:,})"
+    return f" (the last {shown} of {total})" if by in TIMES else f" (the first {shown} of {total:,})"
 
 
 Cells: TypeAlias = list[tuple[int | None, bool]]
 """For each group the sum of tokens, and whether it is complete."""
 
 
-def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], list[tuple[str, Cells]], int]:
+def _bars(summary: Summary, by: Dimension) -> tuple[list[str], list[int], list[int], list[tuple[str, Cells]], int]:
     """Labels, calls that did not fail, failed ones, tokens in and out (none by tool); the number of groups."""
     if by == "tool":
         tools = summary.total().tools
@@ -99,7 +103,7 @@ def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], li
         good = [tools[name].calls - tools[name].errors for name in names]
         labels = [visible(name, 40) for name in names]
         return labels, good, [tools[name].errors for name in names], [], len(tools)
-    if by == "day":
+    if by in TIMES:
         groups = sorted(summary.groups.items())[-MOST_BARS:]  # a day without sessions has no bar
     else:
         groups = sorted(summary.groups.items(), key=lambda item: (-item[1].tool_calls, item[0]))[:MOST_BARS]

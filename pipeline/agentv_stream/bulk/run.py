@@ -7,31 +7,34 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from os import PathLike
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from msgspec.structs import replace
 
-from agentv_stages.figures.merge import DIMENSIONS, By
 from agentv_stages.figures.result import Result
 from agentv_stages.model.payload import told_path
+from agentv_stages.model.visible import counted
 from agentv_stages.session.parts import MakeStage
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
 from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Sources, Trouble, find_units, listed
+from agentv_stream.bulk.grouping import Grouping, dimensions_of
 from agentv_stream.bulk.import_run import ImportRun
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
 from agentv_stream.bulk.own_stages import names_of
 from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
 from agentv_stream.bulk.state import State
 from agentv_stream.bulk.unit import Unit, Work, told
-from agentv_stream.discovery.period import ALWAYS, Period
+from agentv_stream.discovery.period import ALWAYS, IN_UTC, Period, Zone
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import Export
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.redaction.redaction import Redaction, redaction_by
+
+if TYPE_CHECKING:
+    from agentv_stream.rates import Rates
 
 
 def import_sessions(
@@ -217,12 +220,14 @@ def _results(
 def summarize_groups(
     sources: Sources | None,
     *,
-    by: By = "all",
+    by: str | Sequence[str] = "all",
+    zone: Zone = IN_UTC,
+    period: Period = ALWAYS,
     engine: str | Executor = "process",
     workers: int | None = None,
     provider: str | None = None,
     subagents: bool = True,
-    prices: bool = False,
+    prices: bool | None = False,
     sequences: bool = False,
     records: Iterable[MakeStage] = (),
     stages: Iterable[MakeStage] = (),
@@ -234,10 +239,12 @@ def summarize_groups(
     """The figures of many sessions, merged by group, in `summary` (`groups`, `total()`); nothing is written. `sources`
     None are all sessions of all agents on this machine.
 
-    `by`: a single group `all`, or one per provider, project (working folder), model (the last one) or day (UTC, of the
-    first event); with `tool` the figures' `tools` distinguish them. `sequences` keeps each session's tools in order.
-    `cache` keeps the figures of each session between runs, and reads only what is new or changed (`cached` counts the
-    others); with `sequences`, `records` or `stages` everything is read.
+    `by` is one or two (`day,model`) of all, provider, project (the Git repository, otherwise the folder), branch,
+    session, model, hour, day, week and month; with `tool` the figures' `tools` distinguish them. `below` of the summary
+    has the groups within the groups. Figures belong to the time and model of their calls, in `zone`; only those in
+    `period` count. `sequences` keeps each session's tools in order. `prices` adds estimated costs (extra `prices`;
+    None: if it is installed). `cache` keeps the figures of each session between runs, and reads only what is new or
+    changed (`cached` counts the others); with `sequences`, `records` or `stages` everything is read.
     The other arguments are as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any
     order; msgspec writes and reads them as JSON.
 
@@ -245,32 +252,51 @@ def summarize_groups(
     """
     begun = time.monotonic()
     named_provider(provider)
-    if by not in DIMENSIONS:
-        raise UsageError(f"by={by!r}: expected one of {', '.join(DIMENSIONS)}")
+    rates = _rates(prices)
+    grouping = Grouping(dimensions_of(by), zone, period, None if rates is None else rates.estimate)
     trouble: Trouble = []
     units = _units(sources, provider, roots, trouble)
     kept = None
     work = Work(
-        results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices,
+        results=False, apart=True, sequences=sequences, provider=provider, subagents=subagents,
         records=names_of("records", records), stages=names_of("stages", stages),
     )  # fmt: skip
     if cache and not (sequences or work.records or work.stages):
-        from agentv_stream.bulk.kept_figures import KeptFigures, cache_file
+        from agentv_stream.bulk.kept_figures import KeptFigures
+        from agentv_stream.discovery.kept_file import cache_file
 
-        work = replace(work, apart=True)
-        kept = KeptFigures(cache_file(), work)
+        kept = KeptFigures(cache_file(), work, rates)
     outcome = Outcome(found=len(units), failures=failures_of(trouble))
     _note_copies(units, outcome)
     if on_found is not None:
         on_found(len(units), sum(unit.size for unit in units))
     with open_engine(enough(engine, units, work), workers) as crew:
-        do_all(crew, work, units, outcome, on_report, kept=kept)
+        do_all(crew, work, units, outcome, on_report, kept=kept, grouping=grouping)
+    if rates is not None and outcome.summary.total().estimated:
+        outcome.price_table = rates.table
+    if grouping.undated:
+        outcome.notes.append(f"{counted(grouping.undated, 'session')} without times are in no period")
     if kept is not None:
         kept.save()
         outcome.cached = kept.held
-        outcome.notes += [note for note in (kept.notice, kept.trouble) if note is not None]
+        outcome.notes += kept.notes
     outcome.seconds = time.monotonic() - begun
     return outcome
+
+
+def _rates(wanted: bool | None) -> "Rates | None":
+    """What estimates costs, if that is wanted. Raises: UsageError where the extra is missing."""
+    if wanted is False:
+        return None
+    from agentv_stream.rates import Rates, installed_version
+
+    if installed_version() is None:
+        if wanted:
+            from agentv_stream.prices import check_installed
+
+            check_installed()
+        return None
+    return Rates()
 
 
 def _units(sources: Sources | None, provider: str | None, roots: Sequence[str], trouble: Trouble) -> list[Unit]:

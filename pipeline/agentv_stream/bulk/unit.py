@@ -8,6 +8,7 @@ import os
 from msgspec import Raw, Struct
 
 from agentv_stages.figures.merge import By, Summary
+from agentv_stages.figures.session_figures import SessionFigures
 from agentv_stages.model.payload import NULL
 from agentv_stream.otel.options import Export
 from agentv_stream.redaction.redaction import Redaction
@@ -57,7 +58,7 @@ class Work(Struct, frozen=True):
     """What to make of every unit. Places are folders or URLs; None: not wanted.
 
     `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a summary by
-    that group: one of all sessions, or with `apart` one of each. `text_chars` is how much of a text the data set keeps.
+    that group, `apart` for the figures of each session, dated. `text_chars` is how much of a text the data set keeps.
     `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
     `sync`: as in `outputs/durable.py`.
     `export` asks for the spans of each session, in `state`. `redaction` has the key of the markers: a work stays in
@@ -175,11 +176,13 @@ class Done(Finished, kw_only=True):
 
 
 class Separate(Struct):
-    """The summary of one session, not merged yet: unless `certain`, it may turn out to be part of another session."""
+    """The summary of one session, not merged yet: unless `certain`, it may turn out to be part of another session.
+    `session` has its figures where they are to be grouped later; the summary then has only its sequence."""
 
     name: str
     summary: Summary
     certain: bool = False
+    session: SessionFigures | None = None
 
 
 class Report(Struct, kw_only=True):

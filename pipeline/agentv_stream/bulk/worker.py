@@ -16,8 +16,9 @@ from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import COPIED_BESIDE
-from agentv_stages.figures.merge import day_of, summary_of
+from agentv_stages.figures.merge import Summary, day_of, summary_of
 from agentv_stages.figures.result import Observer, Result
+from agentv_stages.figures.session_figures import session_figures
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.payload import NULL, told_path
@@ -163,7 +164,7 @@ class Session:
             reader = SessionReader(
                 pieces, unit.place, work.provider, work.watch,
                 folder=worker.folder, read=self._readable, messages=self.takes_messages,
-                parts=stages_of(work.records, work.stages, work.redaction),
+                parts=stages_of(work.records, work.stages, work.redaction), dated=work.apart,
             )  # fmt: skip
         except (NotALog, EmptyInput):
             if self._damage:  # too little precedes the damage to detect what it is
@@ -259,12 +260,17 @@ class Session:
                 if isinstance(result.estimated_cost_usd, float):
                     estimate = result.estimated_cost_usd
             self._close(result, observer)
-        if work.by is not None:
-            summary = summary_of(
-                observer, len(left), unit.name, unit.position, work.by, sequences=work.sequences, estimated_usd=estimate
-            )
-            certain = not may_be_companions(reader.provider)
-            if work.apart or not certain:
+        certain = not may_be_companions(reader.provider)
+        if work.apart:
+            summary = Summary()
+            if work.sequences:
+                summary = summary_of(observer, len(left), unit.name, unit.position, sequences=True)
+                summary.groups = {}
+            session = session_figures(observer, len(left))
+            worker.report.separate.append(Separate(unit.name, summary, certain, session))
+        elif work.by is not None:
+            summary = summary_of(observer, len(left), unit.name, unit.position, work.by, estimated_usd=estimate)
+            if not certain:
                 worker.report.separate.append(Separate(unit.name, summary, certain))
             elif worker.report.summary is None:
                 worker.report.summary = summary

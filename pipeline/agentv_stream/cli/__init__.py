@@ -182,12 +182,15 @@ def _is_option(next_word: list[str]) -> bool:
     return not next_word or (next_word[0].startswith("-") and next_word[0] != "-")
 
 
+_TO_A_FILE = {("--json", "stats"), ("--json", "import"), ("--csv", "stats"), ("--csv", "sessions")}
+"""Options with a file, and the commands that have them."""
+
+
 def bare_options(arguments: list[str]) -> list[str]:
     """`--fail-fast` alone means `--fail-fast=report`, which typer cannot express; nothing after `--` is changed.
     `--otel` without a URL means `--otel=env`.
 
-    `stats` and `import` write `--json` to a file; without a file name it goes to standard output, as for other
-    commands.
+    Some commands write `--json` or `--csv` to a file; without a file name it goes to standard output.
     """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     head = list(arguments[:end])
@@ -196,6 +199,6 @@ def bare_options(arguments: list[str]) -> list[str]:
             head[i] = "--fail-fast=report"
         elif word == "--otel" and "://" not in "".join(head[i + 1 : i + 2]):
             head[i] = "--otel=env"
-        elif word == "--json" and head[0] in ("stats", "import") and _is_option(head[i + 1 : i + 2]):
-            head[i] = "--json=-"
+        elif (word, head[0]) in _TO_A_FILE and _is_option(head[i + 1 : i + 2]):
+            head[i] = f"{word}=-"
     return head + arguments[end:]

@@ -1,6 +1,7 @@
 """Arguments and options shared by several commands: with the same name, help and spelling everywhere."""
 
 import re
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -200,4 +201,17 @@ Utc: TypeAlias = Annotated[bool, typer.Option("--utc", help="Days and times in U
 
 TimeZone: TypeAlias = Annotated[
     str | None, typer.Option("--timezone", metavar="ZONE", help="Days and times in this zone, such as Europe/Berlin.")
+]
+
+Csv: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="[FILE]", help="File for the rows as CSV; standard output for - or nothing.")
+]
+
+NoPrices: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--prices/--no-prices", help="Estimate costs that agents do not report; if prices are installed."),
+]
+
+NoCache: TypeAlias = Annotated[
+    bool, typer.Option("--cache/--no-cache", help="Keep each session's figures; read only what is new or changed.")
 ]

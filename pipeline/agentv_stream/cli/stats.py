@@ -1,47 +1,77 @@
-"""`agentv-stream stats`: figures over many sessions, as a table, as JSON, as a plot."""
+"""`agentv-stream stats`: figures over many sessions, as a table, as JSON, as CSV, as a plot."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import AnySources, EngineName, Prices, ProviderOfLogs, QuietBulk, Subagents, Workers
+from agentv_stream.cli.options import (
+    AnySources,
+    Csv,
+    EngineName,
+    NoCache,
+    NoPrices,
+    ProviderOfLogs,
+    QuietBulk,
+    Since,
+    Subagents,
+    TimeZone,
+    Until,
+    Utc,
+    Workers,
+)
+
+GROUPS = "all, provider, project, branch, session, model, tool, hour, day, week, month"
 
 
 def stats(
     sources: AnySources = None,
-    by: Annotated[str, typer.Option(metavar="GROUP", help="all, provider, project, model, day or tool.")] = "provider",
+    by: Annotated[
+        str, typer.Option(metavar="GROUP[,GROUP]", help=f"One or two of {GROUPS}, as in day,model.")
+    ] = "provider",
+    since: Since = None,
+    until: Until = None,
+    utc: Utc = False,
+    timezone: TimeZone = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="name, sessions, turns, calls, failed, edits, input, output or cost."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="At most this many groups; of days and the like the latest.")
+    ] = 0,
     json: Annotated[
         Path | None,
         typer.Option(metavar="[FILE]", help="File for the figures as JSON; standard output for - or nothing."),
     ] = None,
+    csv: Csv = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="File for a plot, .svg, .png or .pdf.")] = None,
     provider: ProviderOfLogs = None,
     engine: EngineName = "process",
     workers: Workers = None,
     subagents: Subagents = True,
-    prices: Prices = False,
-    cache: Annotated[
-        bool, typer.Option("--cache", help="Keep each session's figures; read only new or changed sessions.")
+    prices: NoPrices = None,
+    cache: NoCache = True,
+    clear_cache: Annotated[
+        bool, typer.Option("--clear-cache", help="Remove the kept figures, and read nothing.")
     ] = False,
     quiet: QuietBulk = False,
 ) -> None:
-    """Read sessions and add up their figures; without --cache, nothing else is written."""
-    from agentv_stream.cli.figures import show_figures
+    """Read sessions and add up their figures; each session's are kept, and only what is new or changed is read."""
+    from agentv_stream.cli.figures import Report, clear_kept, show_figures
 
+    if clear_cache:
+        raise typer.Exit(clear_kept())
     raise typer.Exit(
         show_figures(
             sources or (),
-            by,
-            json=json,
-            plot=plot,
-            quiet=quiet,
+            Report(by, (since, until, timezone, utc), sort, limit, json, csv, plot, quiet),
+            prices=prices,
             options={
                 "provider": provider,
                 "engine": engine,
                 "workers": workers,
                 "subagents": subagents,
-                "prices": prices,
                 "cache": cache,
             },
         )

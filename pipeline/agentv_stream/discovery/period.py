@@ -54,6 +54,7 @@ class Period:
 
 
 ALWAYS = Period()
+IN_UTC = Zone(UTC)
 
 
 def named_zone(name: str | None, utc: bool = False) -> Zone:

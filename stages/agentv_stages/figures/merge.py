@@ -5,7 +5,7 @@ tools, sorted by (source, position). All sums are of integers (money in 1e-12 do
 depends on their order.
 """
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
@@ -15,8 +15,7 @@ from agentv_stages.model.event import FAILED_OUTCOMES
 from agentv_stages.model.times import iso
 from agentv_stages.model.tokens import FIELDS, PICO, Tokens, pico
 
-By: TypeAlias = Literal["all", "provider", "project", "model", "day", "tool"]
-DIMENSIONS: tuple[By, ...] = get_args(By)
+By: TypeAlias = Literal["all", "provider"]
 MOST_SEQUENCE = 100_000
 UNKNOWN = "unknown"
 _MOST_USD = 1e12  # no session costs that much; a larger figure is not a cost
@@ -68,6 +67,8 @@ class Figures(Struct):
     costed: int = 0  # sessions whose agent reported its cost
     estimated_pico: int = 0
     estimated: int = 0
+    filled_pico: int = 0  # the part of the estimates of sessions whose agent reported no cost
+    filled: int = 0
     tokens: TokenSums = field(default_factory=TokenSums)
     by_status: dict[str, int] = {}
     by_kind: dict[str, int] = {}
@@ -135,7 +136,11 @@ class Figures(Struct):
     def _estimate(self) -> dict[str, Any]:
         if not self.estimated:
             return {}
-        return {"estimated_cost_usd": self.estimated_pico / PICO, "sessions_with_estimate": self.estimated}
+        return {
+            "estimated_cost_usd": self.estimated_pico / PICO,
+            "sessions_with_estimate": self.estimated,
+            "unreported_cost_usd": self.filled_pico / PICO,
+        }
 
 
 _NUMBERS = (
@@ -153,6 +158,8 @@ _NUMBERS = (
     "costed",
     "estimated_pico",
     "estimated",
+    "filled_pico",
+    "filled",
 )
 _COUNTS = ("by_status", "by_kind", "by_outcome", "faults", "silent")
 ESTIMATE = "estimated_cost_usd"
@@ -167,14 +174,27 @@ class Sequence(Struct, frozen=True, order=True):
 
 
 class Summary(Struct):
-    """Figures by group, and the sequences sorted by (source, position), cut after 100,000 calls in all."""
+    """Figures by group, and the sequences sorted by (source, position), cut after 100,000 calls in all.
+
+    `below` has the groups within each group, if there are two groupings. `whole` has the figures of all sessions where
+    they are not the sums of the groups, because a session has parts in several of them.
+    """
 
     groups: dict[str, Figures] = {}
     sequences: list[Sequence] = []
     truncated: bool = False
+    below: dict[str, dict[str, Figures]] = {}
+    whole: Figures | None = None
 
     def merge(self, other: "Summary") -> None:
         """Adds another summary; `other` is not changed and shares nothing with this one afterwards."""
+        if self.whole is not None or other.whole is not None:
+            self.whole = self.total()
+            self.whole.merge(other.total())
+        for name, groups in other.below.items():
+            below = self.below.setdefault(name, {})
+            for key, figures in groups.items():
+                below.setdefault(key, Figures()).merge(figures)
         for key, figures in other.groups.items():
             mine = self.groups.get(key)
             if mine is None:
@@ -185,8 +205,11 @@ class Summary(Struct):
             self.truncated = self.truncated or other.truncated or cut
 
     def total(self) -> Figures:
-        """All groups together."""
+        """All sessions together."""
         out = Figures()
+        if self.whole is not None:
+            out.merge(self.whole)
+            return out
         for figures in self.groups.values():
             out.merge(figures)
         return out
@@ -244,20 +267,6 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
     return out
 
 
-def group_of(observer: Observer, by: By) -> str:
-    """The group that a session belongs to. `day` is the UTC day of its first event."""
-    facts = observer.facts
-    if by == "provider":
-        return observer.provider.name
-    if by == "project":
-        return facts.cwd or UNKNOWN
-    if by == "model":
-        return facts.model or UNKNOWN
-    if by == "day":
-        return day_of(facts.started_ms)
-    return "all"
-
-
 def day_of(started_ms: int | None) -> str:
     """`2026-01-31`, UTC; `unknown` where there is no time."""
     return UNKNOWN if started_ms is None else str(iso(started_ms))[:10]
@@ -273,8 +282,9 @@ def summary_of(
     sequences: bool = False,
     estimated_usd: float | None = None,
 ) -> Summary:
-    """The summary of one session. Grouping by `tool` is done when it is shown, from the tools in the figures."""
-    out = Summary({group_of(observer, by): figures_of(observer, open_calls, estimated_usd)})
+    """The summary of one session, in a group for all or for those of its provider."""
+    group = observer.provider.name if by == "provider" else by
+    out = Summary({group: figures_of(observer, open_calls, estimated_usd)})
     tools = observer.stats.sequence
     if sequences and len(tools):
         out.sequences.append(Sequence(source, position, tuple(tools.tools().whole())))

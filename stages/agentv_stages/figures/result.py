@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from agentv_stages.figures.dated import Dated
 from agentv_stages.figures.facts import Facts, FactsObserver
 from agentv_stages.figures.stats import Stats
 from agentv_stages.figures.summary import ToolUseSummary, typed
@@ -222,10 +223,19 @@ def has_drifted(unknown: Mapping[str, int], records: int) -> bool:
 
 
 class Observer:
-    """Everything that watches a session for its result: facts, statistics, totals, counters; fed batch by batch."""
+    """Everything that watches a session for its result: facts, statistics, totals, counters; fed batch by batch.
+
+    With `dated`, figures are also dated by their model calls and tool calls.
+    """
 
     def __init__(
-        self, provider: Provider, dialect: Dialect, watch: str | tuple[str, ...] = (), *, redacted: bool = False
+        self,
+        provider: Provider,
+        dialect: Dialect,
+        watch: str | tuple[str, ...] = (),
+        *,
+        redacted: bool = False,
+        dated: bool = False,
     ) -> None:
         self.provider = provider
         self.dialect = dialect
@@ -234,6 +244,7 @@ class Observer:
         self.stats = Stats(watch, lines=dialect.lines)
         self.totals = Totals()
         self.counters = Counters()
+        self.dated = Dated(self.stats, self.totals) if dated else None
 
     @property
     def facts(self) -> Facts:
@@ -251,6 +262,8 @@ class Observer:
         self.facts_observer.observe(batch)
         self.stats.observe(batch)
         self.totals.observe(batch)
+        if self.dated is not None:
+            self.dated.observe(batch)
         self.totals.state.unknowable = self.facts.interleaved
         # the first event is not the earliest if a fork has a new header, or if a call has the time of its start
         self.stats.figures.first_time_ms = self.totals.state.first_ms

@@ -5,6 +5,7 @@ breakdown except that by stream is a sum over it. Lists and maps are capped, eac
 exact.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -37,6 +38,7 @@ class Stats:
         self.lines = lines  # whether bobbin's older count by lines is meaningful for this dialect
         self.figures = Statistics(watched={name: [] for name in self.watch})
         self.sequence = CallSequence()  # of the main stream
+        self.begun: deque[AssistantText | Reasoning | ToolCall] | None = None  # events that begin turns, for `Dated`
         self._cells: dict[Key, Cell] = {}
         self._turns = Turns()
         self._beside = AnswersBeside()
@@ -72,8 +74,11 @@ class Stats:
         if stream == MAIN:
             # Most events belong to the same message as the one before. Text of the agent's program may begin a message.
             if event.message_id != self._message_id or self._turn_now is None:
+                before = self._turns.count
                 self._turn_now = self._turns.turn_of(event)
                 self._message_id = event.message_id
+                if self.begun is not None and self._turns.count > before:
+                    self.begun.append(event)
             return self._turn_now
         if self._beside.begins(event):
             self._sums(stream).turns += 1

@@ -4,7 +4,8 @@ Each model call, identified by its key, counts once: of repeated records the one
 final one over a placeholder. Totals of the agent replace the calls that they cover. What the log does not say is None.
 """
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct, convert, field
 
@@ -65,6 +66,13 @@ class Totals:
     def __init__(self, window: int = DEFAULT_WINDOW) -> None:
         self.state = TotalsState()
         self._calls = CallSums(window)
+        self.counted: deque[tuple[TokenUsage | None, TokenUsage]] | None = None  # calls as they counted, for `Dated`
+        self.on_total: Callable[[int | None], None] | None = None  # before a total of that time is taken
+
+    @property
+    def calls(self) -> Tokens:
+        """The sum of all model calls."""
+        return self._calls.of(ALL)
 
     def observe(self, batch: Batch) -> None:
         state = self.state
@@ -114,6 +122,8 @@ class Totals:
         calls = self._calls.of(stream)
         since = calls.less(state.covered.get(stream))
         made_ms = _later(state.last_ms, usage.source.time_ms, usage.until_ms)
+        if self.on_total is not None:
+            self.on_total(None if usage.covers_later else made_ms)
         if usage.saved:
             self._saved(tokens, made_ms)
         elif usage.scope == "session" and usage.covers_streams:
@@ -195,6 +205,8 @@ class Totals:
         if usage.input is not None and usage.source.stream == MAIN and not usage.of_subagent:
             state.last_input = usage.input
         known, usage = self._calls.take(usage)
+        if self.counted is not None:
+            self.counted.append((known, usage))
         state.model_calls += known is None
         for tokens in covered:
             if known is not None:
@@ -214,6 +226,8 @@ class Totals:
         state = self.state
         cost_usd = possible_usd(end.cost_usd)
         if cost_usd is not None:
+            if self.on_total is not None:
+                self.on_total(_later(state.last_ms, end.source.time_ms))
             state.cost_usd = added_usd(state.ended_cost, cost_usd)
         if end.duration_ms is not None and end.source.stream == MAIN:  # sub-agents work while the main agent waits
             state.duration_ms = (state.duration_ms or 0) + end.duration_ms
@@ -356,14 +370,14 @@ class Totals:
 
     def by_model(self) -> dict[str, TokenTotals]:
         """Tokens per model: its share where the agent reported it, or the sum of its calls."""
-        models = self._shared_models()
+        models = self.model_shares()
         if not models and not self.state.unknowable:
             for row in self._calls.rows:
                 if row.model is not None:
                     models.setdefault(row.model, Tokens()).add(row.tokens)
         return {name: token_totals(tokens) for name, tokens in models.items()}
 
-    def _shared_models(self) -> dict[str, Tokens]:
+    def model_shares(self) -> dict[str, Tokens]:
         """Each model's share as the agent reported it, and of the streams apart; none if that is not everything."""
         if not self.state.models or self.state.unknowable or not self._shared_out():
             return {}

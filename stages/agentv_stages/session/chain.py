@@ -39,7 +39,8 @@ class SessionChain:
 
     `parts` are the caller's stages, `records` those of them that were made to transform the session's records: they
     run ahead of detection and so ahead of this object, which only saves their state. `make_cases` makes what checks the
-    session while it is read; `specs` identifies these cases, and a state that was saved with others does not fit.
+    session while it is read; `specs` identifies these cases, and a state that was saved with others does not fit. With
+    `dated` the observer dates figures.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class SessionChain:
         stages: Sequence[BatchStage] = (),
         make_cases: MakeCases = list,
         specs: str = "",
+        dated: bool = False,
     ) -> None:
         self.provider, self.dialect, self.watch = provider, dialect, watch
         self.make_cases, self.specs, self.parts = make_cases, specs, parts
@@ -67,7 +69,7 @@ class SessionChain:
         self.normalize = Normalize(provider.tools)
         self.pair = Pair()
         self.consolidate = Consolidate(redact) if messages or self.own else None
-        self.observer = Observer(provider, dialect, watch, redacted=parts.redactor is not None)
+        self.observer = Observer(provider, dialect, watch, redacted=parts.redactor is not None, dated=dated)
         self.cases = make_cases()
         self.watchers: list[Watcher] = []
         self.batches = 0  # how many were observed
@@ -175,6 +177,7 @@ class SessionChain:
             parts=self.parts,
             make_cases=self.make_cases,
             specs=self.specs,
+            dated=self.observer.dated is not None,
         )
         copy.decode = self.decode.fork()
         copy.restore(self._state(saved.saved_stages(self.cases)))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from agentv_stages.chain.consolidate import ConsolidateState
 from agentv_stages.chain.pair import PairState
 from agentv_stages.figures.counters import Statistics
+from agentv_stages.figures.dated import DatedState
 from agentv_stages.figures.facts import Facts
 from agentv_stages.figures.result import Counters, Observer
 from agentv_stages.figures.totals import TotalsState
@@ -81,6 +82,7 @@ class ChainState(Struct):
     specs: str = ""
     records: list[Raw] = []
     stages: list[Raw] = []
+    dated: DatedState | None = None
 
 
 decode = msgspec.json.Decoder(ChainState).decode
@@ -109,6 +111,7 @@ def state_of(pair: PairState, messages: ConsolidateState, observer: Observer) ->
         observer.stats.snapshot(),
         observer.totals.snapshot(),
         observer.counters,
+        dated=observer.dated.snapshot() if observer.dated is not None else None,
     )
 
 
@@ -128,6 +131,8 @@ def restore_observer(observer: Observer, state: ChainState) -> None:
     observer.stats.restore(state.statistics)
     observer.totals.restore(state.totals)
     observer.counters = state.counters
+    if observer.dated is not None and state.dated is not None:
+        observer.dated.restore(state.dated)
 
 
 def saved_stages(stages: Sequence[object]) -> list[Raw]:

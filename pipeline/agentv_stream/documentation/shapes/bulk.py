@@ -35,33 +35,58 @@ class GroupFigures(Struct):
     tools: dict[str, ToolRowFigures] | UnsetType = UNSET
     estimated_cost_usd: float | UnsetType = UNSET
     sessions_with_estimate: int | UnsetType = UNSET
+    unreported_cost_usd: float | UnsetType = UNSET
+
+
+class StatsGroup(GroupFigures):
+    """A group of sessions, with the groups within it if there are two groupings."""
+
+    groups: dict[str, GroupFigures] | UnsetType = UNSET
+
+
+class ToolGroup(ToolRowFigures, frozen=True):
+    """A group of tool calls, with the groups within it if there are two groupings."""
+
+    groups: dict[str, ToolRowFigures] | UnsetType = UNSET
 
 
 class StatsReport(Struct):
-    """What `stats --json` writes: figures in total, and by group. `cached`: sessions whose figures --cache had."""
+    """What `stats --json` writes: figures in total, and by group.
+
+    `since` and `until` are UTC; days, weeks and months are those of `timezone`, and hours the UTC time of their
+    beginning. `cached`: sessions whose figures an earlier run kept. `price_table_date`: of the prices of estimates.
+    """
 
     schema_version: Literal["agentv_stream.stats.v1"]
-    by: Literal["all", "provider", "project", "model", "day"]
+    by: str
+    timezone: str
+    since: str | None
+    until: str | None
+    price_table_date: str | None
     sources: int
     failures: list[Failure]
     others: int
     cached: int
     seconds: float
-    groups: dict[str, GroupFigures]
+    groups: dict[str, StatsGroup]
     total: GroupFigures
 
 
 class StatsByTool(Struct):
-    """What `stats --by tool --json` writes: the groups are the tools."""
+    """What `stats --json` writes if tools are one of the groupings: the figures of groups are those of their calls."""
 
     schema_version: Literal["agentv_stream.stats.v1"]
-    by: Literal["tool"]
+    by: str
+    timezone: str
+    since: str | None
+    until: str | None
+    price_table_date: str | None
     sources: int
     failures: list[Failure]
     others: int
     cached: int
     seconds: float
-    groups: dict[str, ToolRowFigures]
+    groups: dict[str, ToolGroup]
     total: GroupFigures
 
 

@@ -1,0 +1,177 @@
+"""List prices per token of a model: computed once from genai-prices, whose import takes longer than most answers.
+
+In: a model's name, and tokens of one of its days. Out: dollars. A rate depends on the day, and for some models on the
+size of a request; of a span of calls the mean request decides.
+"""
+
+from bisect import bisect_right
+from datetime import UTC, datetime, time
+from decimal import Decimal
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agentv_stages.figures.dated import SLOT_MS, Span
+from agentv_stages.figures.session_figures import SessionFigures
+from agentv_stages.model.times import nearest_date_ms
+from agentv_stages.model.tokens import Tokens
+from agentv_stream.extras import extra
+from agentv_stream.prices import MOST_TOKENS, dated_prices, is_displayed, names_of, price_table_date
+
+ATTO = 10**18
+_PICO_IN_ATTO = 10**6
+_NOON = time(12)
+
+
+class Tier(Struct, array_like=True, frozen=True):
+    """Prices of one token in 1e-18 dollars for requests with at least `least` input tokens."""
+
+    least: int
+    fresh: int
+    cached: int
+    written: int
+    written_1h: int
+    output: int
+
+
+class DatedTiers(Struct, array_like=True, frozen=True):
+    """The tiers from a day on, as its number since the year 1; without tiers the model has no price."""
+
+    day: int
+    tiers: list[Tier]
+
+
+@cache
+def installed_version() -> str | None:
+    """The version of genai-prices; None if it is not installed. Its metadata takes 20 ms to read, its folder none."""
+    spec = find_spec("genai_prices")
+    places = spec.submodule_search_locations if spec is not None else None
+    for place in places or ():
+        for info in Path(place).parent.glob("genai_prices-*.dist-info"):
+            return info.name.removeprefix("genai_prices-").removesuffix(".dist-info")
+    return None if spec is None else "unknown"
+
+
+_decode = msgspec.json.Decoder(list[DatedTiers]).decode
+
+
+class Rates:
+    """Estimates costs of sessions. `known` are rates by model that an earlier run computed, `new` those of this one."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, list[DatedTiers]] = {}
+        self.new: dict[str, list[DatedTiers]] = {}
+        self._table: str | None = None
+
+    def take(self, model: str, data: bytes) -> None:
+        """Takes the rates of a model that an earlier run computed; those of no model are the date of the table.
+
+        Raises: msgspec.MsgspecError.
+        """
+        if model:
+            self.known[model] = _decode(data)
+        else:
+            self._table = msgspec.json.decode(data, type=str)
+
+    @property
+    def table(self) -> str:
+        """The date of the price table."""
+        if self._table is None:
+            self._table = price_table_date()
+        return self._table
+
+    def estimate(self, session: SessionFigures, spans: list[Span]) -> list[int] | None:
+        """The cost of each span in 1e-12 dollars. None if a model has no price, or tokens are not known."""
+        tokens = session.figures.tokens
+        if tokens.unsure or not tokens.sums.keys() >= {"input", "output"}:
+            return None
+        if is_displayed(session.provider, session.dialect) or not any(map(_used, spans)):
+            return None
+        costs: list[int] = []
+        for span in spans:
+            cost = self._cost(span) if _used(span) else 0
+            if cost is None:
+                return None
+            costs.append(cost)
+        return costs
+
+    def _cost(self, span: Span) -> int | None:
+        tiers = self._tiers(span.model, span.slot) if span.model is not None else None
+        parts = _parts(span.tokens)
+        if not tiers or parts is None:
+            return None
+        mean = (span.tokens.input or 0) // max(1, span.model_calls)
+        tier = tiers[max(0, bisect_right([one.least for one in tiers], mean) - 1)]
+        rates = (tier.fresh, tier.cached, tier.written, tier.written_1h, tier.output)
+        return round(sum(rate * count for rate, count in zip(rates, parts, strict=True)) / _PICO_IN_ATTO)
+
+    def _tiers(self, model: str, slot: int | None) -> list[Tier]:
+        rates = self.known.get(model)
+        if rates is None:
+            rates = self.known[model] = self.new[model] = rates_of(model)
+        day = (datetime.now(UTC) if slot is None else _moment(slot)).toordinal()
+        return next((dated.tiers for dated in reversed(rates) if dated.day <= day), rates[0].tiers)
+
+
+def rates_of(model: str) -> list[DatedTiers]:
+    """The rates of a model by the first day on which they apply. Of prices that depend on the hour, those at noon UTC.
+
+    Raises: UsageError where genai-prices is not installed.
+    """
+    prices = extra("genai_prices", "prices", "an estimate of costs")
+    snapshot: Any = extra("genai_prices.data_snapshot", "prices", "an estimate of costs").get_snapshot()
+    for name in names_of(model):
+        try:
+            _, info = snapshot.find_provider_model(name, None, None, None)
+        except (LookupError, ValueError):
+            continue
+        starts = (getattr(price.constraint, "start_date", None) for price in dated_prices(info.prices))
+        days = sorted({datetime.min.date(), *(start for start in starts if start is not None)})
+        try:
+            return [DatedTiers(day.toordinal(), _tiers_on(prices, info, day)) for day in days]
+        except (LookupError, ValueError, ArithmeticError):
+            continue
+    return [DatedTiers(1, [])]
+
+
+def _tiers_on(prices: Any, info: Any, day: Any) -> list[Tier]:
+    price = info.get_prices(datetime.combine(day, _NOON, UTC))
+    starts = {tier.start for value in vars(price).values() for tier in getattr(value, "tiers", ())}
+    out: list[Tier] = []
+    for least in sorted({0, *(start + 1 for start in starts)}):
+        size = Decimal(max(1, least))
+
+        def of(size: Decimal = size, **usage: Decimal) -> Decimal:
+            return Decimal(price.calc_price(prices.Usage(input_tokens=size, **usage))["total_price"])
+
+        fresh = of()
+        each = (
+            fresh / size,
+            of(cache_read_tokens=size) / size,
+            of(cache_write_tokens=size) / size,
+            of(cache_write_tokens=size, cache_write_1h_tokens=size) / size,
+            of(output_tokens=Decimal(1)) - fresh,
+        )
+        out.append(Tier(least, *(round(rate * ATTO) for rate in each)))
+    return out
+
+
+def _used(span: Span) -> bool:
+    tokens = span.tokens
+    return bool(tokens.input or tokens.output or tokens.cached or tokens.cache_write)
+
+
+def _parts(tokens: Tokens) -> tuple[int, int, int, int, int] | None:
+    """Fresh, cached and written input, that which is kept for an hour, and output; None for impossible figures."""
+    cached, written, written_1h = tokens.cached or 0, tokens.cache_write or 0, tokens.cache_write_1h or 0
+    fresh = (tokens.input or 0) - cached - written
+    parts = (fresh, cached, written - written_1h, written_1h, tokens.output or 0)
+    return parts if all(0 <= count < MOST_TOKENS for count in parts) else None
+
+
+def _moment(slot: int) -> datetime:
+    return datetime.fromtimestamp(nearest_date_ms(slot * SLOT_MS) / 1000, UTC)
