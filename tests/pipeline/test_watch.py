@@ -104,7 +104,7 @@ def test_a_session_that_is_read_again_counts_its_errors_once(tmp_path: Path) -> 
 
 def test_an_output_that_is_only_a_lower_bound_is_told_as_one(tmp_path: Path) -> None:
     pytest.importorskip("textual")
-    from agentv_stream.watch.app import details
+    from agentv_stream.watch.table import details
 
     (tmp_path / "s.jsonl").write_bytes(stream(READ_EDIT, whole=False))
     (look,) = feed_of(tmp_path).looks(START)
@@ -122,7 +122,7 @@ def test_an_end_with_an_open_call_is_none_where_the_log_has_no_end_record(tmp_pa
     (look,) = feed_of(tmp_path).looks(START + 400_000)
     assert look.status == summarize(log).status == "unknown"
     pytest.importorskip("textual")
-    from agentv_stream.watch.app import sign
+    from agentv_stream.watch.table import sign
 
     assert sign(look).plain == "?"
 
@@ -228,7 +228,7 @@ async def test_the_columns_take_what_the_terminal_has(tmp_path: Path, terminal: 
         assert app.table.row_count == 1
         told = str(app.query_one("#details", Static).render()).split("\n")
         assert len(told) == 3
-        assert told[0].startswith("stalled  aaaa-1")
+        assert told[0].startswith("unknown  aaaa-1")
         assert max(map(len, told)) <= terminal - 2
     app.feed.close()
 
@@ -246,6 +246,9 @@ async def test_the_footer_says_what_the_keys_do(tmp_path: Path) -> None:
             binding.binding.description for binding in app.screen.active_bindings.values() if binding.binding.show
         } == {
             "events",
+            "filter",
+            "sort",
+            "keys",
             "quit",
         }
         await pilot.press("enter")
@@ -296,3 +299,149 @@ async def test_ctrl_c_ends_it_wherever_one_is(tmp_path: Path, inside: bool) -> N
         await pilot.press("ctrl+c")
         await pilot.pause()
         assert not app.is_running
+
+
+def test_an_event_of_a_sub_agent_does_not_undo_the_end(tmp_path: Path) -> None:
+    records = [json.loads(record) for record in claude_records("aaaa-1", 2)]
+    answer = json.loads(claude_records("aaaa-1", 3)[-2])
+    answer["message"] |= {"content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn"}
+    late = json.loads(claude_records("aaaa-1", 4)[-2]) | {"uuid": "late", "isSidechain": True, "agentId": "a"}
+    late["message"] |= {"id": "late", "content": [{"type": "text", "text": "found it"}]}
+    log = tmp_path / "aaaa-1.jsonl"
+    log.write_text("".join(json.dumps(record) + "\n" for record in (*records, answer, late)))
+    (look,) = feed_of(tmp_path).looks(START + 400_000)
+    assert (look.status, look.stalled) == (summarize(log).status, "") == ("complete", "")
+
+
+def test_a_session_that_was_left_for_a_day_does_not_hang(tmp_path: Path) -> None:
+    log = write(tmp_path, "aaaa-1", 2, cut=6)
+    feed = feed_of(tmp_path)
+    (hangs,) = feed.looks(START + 3_600_000)
+    assert (hangs.status, hangs.stalled) == ("stalled", "Bash open for 59m")
+    (left,) = feed.looks(START + 90_000_000)
+    assert (left.status, left.stalled) == (summarize(log).status, "")
+
+
+def test_a_session_that_waits_for_its_user_does_not_hang(tmp_path: Path) -> None:
+    """Most agents write no end on disk: the last answer is the last that there is."""
+    answer = json.loads(claude_records("aaaa-1", 3)[-2])
+    answer["message"] |= {"content": [{"type": "text", "text": "done"}], "stop_reason": None}
+    log = tmp_path / "aaaa-1.jsonl"
+    log.write_bytes(b"\n".join((*claude_records("aaaa-1", 2), json.dumps(answer).encode(), b"")))
+    (look,) = feed_of(tmp_path).looks(START + 400_000)
+    assert (look.status, look.stalled) == (summarize(log).status, "")
+
+
+def test_a_hang_comes_first_even_before_later_sessions(tmp_path: Path) -> None:
+    write(tmp_path, "aaaa-1", 2, cut=6)
+    for n in range(3):
+        write(tmp_path, f"later-{n}", 3 + n)
+    looks = feed_of(tmp_path).looks(START + 310_000, most=2)
+    assert [look.session for look in looks][0] == "aaaa-1"
+    assert looks[0].stalled == "Bash open for 5m"
+
+
+async def test_rows_keep_their_places_while_one_is_chosen(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import WatchApp
+
+    for n in range(4):
+        write(tmp_path, f"{n}aaa-1", n + 2)
+    app = WatchApp(feed_of(tmp_path))
+
+    def sessions() -> list[str]:
+        return [str(app.table.get_row_at(n)[1]) for n in range(app.table.row_count)]
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.refresh_rows()
+        await pilot.pause()
+        assert (sessions(), app.table.cursor_row) == (["3aaa-1", "2aaa-1", "1aaa-1", "0aaa-1"], 0)
+        await pilot.press("down", "down")
+        write(tmp_path, "0aaa-1", 9)
+        write(tmp_path, "4aaa-1", 12)
+        app.feed._next_scan = 0.0  # pyright: ignore[reportPrivateUsage] - not to wait for the next one
+        while app.feed.round() or app.feed.session_count < 5:
+            pass
+        app.refresh_rows()
+        await pilot.pause()
+        assert (sessions(), app.table.cursor_row) == (["3aaa-1", "2aaa-1", "1aaa-1", "0aaa-1", "4aaa-1"], 2)
+        await pilot.press("home")
+        await pilot.pause()
+        assert (sessions()[:2], app.table.cursor_row) == (["4aaa-1", "0aaa-1"], 0)
+    app.feed.close()
+
+
+async def test_a_filter_shows_rows_that_hold_its_words_and_escape_shows_all(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import Help, WatchApp
+
+    for n in range(3):
+        write(tmp_path, f"{n}aaa-1", n + 2)
+    app = WatchApp(feed_of(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.refresh_rows()
+        await pilot.press("slash", *"CLAUDE 1aaa")
+        await pilot.pause()
+        assert app.table.row_count == 1
+        assert str(app.status.render()).startswith(("1 of 3 sessions match", "reading…  1 of 3 sessions match"))
+        await pilot.press("enter", "escape")
+        await pilot.pause()
+        assert app.table.row_count == 3
+        await pilot.press("s")
+        assert "sorted by last event" in str(app.status.render())
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, Help)
+        await pilot.press("x")
+        await pilot.pause()
+        assert not isinstance(app.screen, Help)
+    app.feed.close()
+
+
+async def test_the_events_of_a_session_are_followed(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    from textual.widgets import RichLog
+
+    from agentv_stream.watch.app import Events, WatchApp
+
+    log = write(tmp_path, "aaaa-1", 3)
+    app = WatchApp(feed_of(tmp_path))
+
+    def lines() -> list[str]:
+        return [strip.text for strip in app.screen.query_one("#events", RichLog).lines]
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.refresh_rows()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, Events)
+        before = lines()
+        write(tmp_path, log.stem, 5)
+        while app.feed.views and next(iter(app.feed.views.values())).known.turn < 5:
+            app.feed.round()
+        app.screen.refresh_events()
+        await pilot.pause()
+        assert lines()[: len(before)] == before
+        assert len([line for line in lines() if "→ Bash ls" in line]) == 5
+        await pilot.press("slash", "s")  # keys of the table
+        assert isinstance(app.screen, Events)
+    app.feed.close()
+
+
+def test_the_view_says_that_it_is_reading(tmp_path: Path) -> None:
+    write(tmp_path, "aaaa-1", 2)
+    assert not Feed(Plan(find_roots([str(tmp_path)]))).caught_up
+
+
+def test_a_row_has_the_id_and_the_beginning_of_the_prompt(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.table import row, widths
+
+    write(tmp_path, "aaaa-1", 2)
+    (look,) = feed_of(tmp_path).looks(START + 10_000)
+    for terminal in (60, 80, 120, 200):
+        room = widths(terminal)
+        cells = dict(zip(room, row(look, room), strict=True))
+        assert cells["id"].plain == "aaaa-1"
+        assert cells["prompt"].plain.rstrip("…") in "please work on aaaa-1"
+        assert sum(room.values()) + 2 * len(room) <= terminal - 2

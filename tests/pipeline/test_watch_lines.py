@@ -82,7 +82,7 @@ def test_a_log_without_times_was_written_when_its_file_was(tmp_path: Path) -> No
     told = run(tmp_path, "watch", "--json", "--once", log)
     (line,) = map(json.loads, told.out.splitlines())
     assert (told.code, line["last_event_at"]) == (0, "2026-01-01T00:00:00.000Z")
-    assert line["stalled"] is not None
+    assert (line["status"], line["stalled"]) == ("incomplete", None)
 
 
 def test_once_tells_every_session_and_ends(tmp_path: Path) -> None:

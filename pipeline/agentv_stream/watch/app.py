@@ -1,4 +1,7 @@
-"""The live view in the terminal: a table of sessions, and the events of one. Works in 80 columns over ssh."""
+"""The live view in the terminal: a table of sessions, and the events of one. Works in 60 columns over ssh.
+
+No key changes anything but what is shown.
+"""
 
 import time
 from typing import ClassVar
@@ -8,77 +11,50 @@ from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Resize
-from textual.screen import Screen
-from textual.widgets import DataTable, Footer, RichLog, Static
+from textual.events import Key, Resize
+from textual.screen import ModalScreen, Screen
+from textual.widgets import DataTable, Footer, Input, RichLog, Static
 
-from agentv_stages.model.visible import counted, visible
-from agentv_stream.units import age_text, count_text
-from agentv_stream.watch.feed import Feed
+from agentv_stages.model.visible import visible
+from agentv_stream.watch.feed import MOST_SHOWN, Feed
 from agentv_stream.watch.model import Look
+from agentv_stream.watch.table import SORTS, arranged, details, holds, row, summary, widths
 
 REFRESH_SECONDS = 0.5
-NARROW = 76  # terminal width for which COLUMNS is defined
-COLUMNS = (("", 1), ("agent", 8), ("project", 12), ("turn", 4), ("calls", 5), ("err", 3), ("last tool", 21), ("age", 4))
-MOST_PROJECT, LEAST_PROJECT, LEAST_TOOL = 30, 8, 8
+LINE_WIDTH = 400
+TABLE_ACTIONS = ("filter", "sort", "top", "help")
+MOVES = ("up", "down", "pageup", "pagedown", "end", "j", "k")
+KEYS = """\
+up, down, j, k  choose a session
+Enter           open it, follow it; Escape goes back
+/               only rows with these words; Escape: all
+s               sort: state, last event, errors,
+                tokens, cost
+Home, g         back to the top, sorted again
+?               these keys
+q, Ctrl-C       quit
+
+● running  ✓ complete  ✗ failed or cut off
+? end not known
+! stuck; the row says which call, and how long
+
+While a row is chosen, rows keep their places.
+No key changes a session, a log or an agent."""
 
 
-def widths(terminal: int) -> dict[str, int]:
-    """The columns' widths: extra room in a wide terminal goes to the project and mostly to the last tool; in a narrow
-    one the last tool shrinks first, then the project, so that the age is visible even in 60 columns."""
-    made = dict(COLUMNS)
-    spare = terminal - NARROW
-    project = max(0, min(MOST_PROJECT - made["project"], spare // 3))
-    made["project"] += project
-    tool = made["last tool"] + spare - project
-    made["last tool"] = max(LEAST_TOOL, tool)
-    made["project"] = max(LEAST_PROJECT, made["project"] + min(0, tool - LEAST_TOOL))
-    return made
+class Help(ModalScreen[None]):
+    """The keys, until any key is pressed."""
 
+    def compose(self) -> ComposeResult:
+        yield Static(KEYS, id="keys", markup=False)
 
-def sign(look: Look) -> Text:
-    """A one-character symbol for the state."""
-    if look.stalled:
-        return Text("!", style="bold yellow")
-    if look.status == "running":
-        return Text("●", style="green" if look.live else "dim")
-    if look.status in ("complete", "unknown"):
-        return Text("✓" if look.status == "complete" else "?", style="dim")
-    return Text("✗", style="red")
-
-
-def row(look: Look, room: dict[str, int]) -> list[Text]:
-    """The cells of a session, for columns of the widths `room`."""
-    tool = f"{'▸' if look.open_calls else ' '}{look.last_tool}"
-    return [
-        sign(look),
-        Text(visible(look.agent, 8)),
-        Text(visible(look.project, room["project"])),
-        Text(str(look.turn), justify="right"),
-        Text(count_text(look.calls), justify="right"),
-        Text(str(look.errors), justify="right", style="red" if look.errors else "dim"),
-        Text(visible(tool, room["last tool"])),
-        Text(age_text(look.last_age) if look.last_age is not None else "", justify="right"),
-    ]
-
-
-def details(look: Look, width: int) -> Text:
-    """The lines below the table, about the session under the cursor: three of at most `width` columns."""
-    cost = f"${look.cost:.4f}" if look.cost is not None else "?"
-    context = f"{look.context:.0%}" if look.context is not None else "?"
-    edit = f"turn {look.first_edit}" if look.first_edit is not None else "none"
-    least = "" if look.tokens_out_whole or look.tokens_out is None else "≥"
-    tokens = f"tokens in {count_text(look.tokens_in)} out {least}{count_text(look.tokens_out)}"
-    figures = f"{tokens}  cost {cost}  context {context}  first edit {edit}  open calls {look.open_calls}"
-    text = Text(
-        visible(f"{look.status}  {look.session}  {look.model or '?'}", width) + "\n" + visible(figures, width) + "\n"
-    )
-    text.append(visible(look.stalled or look.last_tool, width), style="bold yellow" if look.stalled else "")
-    return text
+    def on_key(self, event: Key) -> None:
+        event.stop()
+        self.dismiss()
 
 
 class Events(Screen[None]):
-    """The events of one session, as they arrive."""
+    """The events of one session, as they arrive; at the end of the list it follows them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
 
@@ -86,11 +62,11 @@ class Events(Screen[None]):
         super().__init__()
         self.feed = feed
         self.number = number
-        self._version = -1
+        self._told: tuple[object, int] | None = None  # which reading of the log, and how many of its lines are shown
 
     def compose(self) -> ComposeResult:
         yield Static(id="title", markup=False)
-        yield RichLog(id="events", wrap=False, markup=False, highlight=False, auto_scroll=True)
+        yield RichLog(id="events", wrap=False, markup=False, highlight=False, auto_scroll=False)
         yield Footer()
 
     def on_mount(self) -> None:
@@ -98,25 +74,31 @@ class Events(Screen[None]):
         self.refresh_events()
 
     def refresh_events(self) -> None:
-        """Shows new events."""
+        """Adds new events."""
         found = self.feed.events(self.number, time.time_ns() // 1_000_000)
         if found is None:
             return
-        look, version, lines = found
+        look, count, lines = found
         self.query_one("#title", Static).update(details(look, self.size.width - 2))
-        if version == self._version:
-            return
-        self._version = version
         log = self.query_one("#events", RichLog)
-        log.clear()
-        for line in lines:
-            log.write(Text(visible(line, 400)))
+        at_end = log.is_vertical_scroll_end
+        shown = self._told[1] if self._told is not None and self._told[0] == look.telling else 0
+        if not shown or count - shown > len(lines):
+            log.clear()
+            shown = count - len(lines)
+        self._told = (look.telling, count)
+        for line in lines[len(lines) - (count - shown) :] if count > shown else ():
+            log.write(Text(visible(line, LINE_WIDTH)), scroll_end=at_end)
 
 
 class Sessions(DataTable[Text]):
     """The table; a hint about Enter is shown below it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "events")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select_cursor", "events"),
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+    ]
 
 
 class WatchApp(App[None]):
@@ -127,11 +109,19 @@ class WatchApp(App[None]):
     #details { height: 4; padding: 0 1; border-top: solid $primary; }
     #title { height: 3; padding: 0 1; }
     #status { height: 1; color: $text-muted; padding: 0 1; }
+    #filter { height: 1; border: none; padding: 0 1; display: none; }
+    Help { align: center middle; }
+    #keys { width: auto; max-width: 100%; height: auto; padding: 0 1; border: solid $primary; background: $surface; }
     """
     TITLE = "agentv-stream watch"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "filter"),
+        Binding("s", "sort", "sort"),
+        Binding("question_mark", "help", "keys"),
         Binding("q", "quit", "quit"),
+        Binding("home,g", "top", show=False, priority=True),
+        Binding("escape", "show_all", show=False),
         Binding("ctrl+c", "quit", show=False, priority=True),  # Textual's default only points to another key
     ]
 
@@ -139,19 +129,27 @@ class WatchApp(App[None]):
         super().__init__()
         self.feed = feed
         self.table = Sessions(cursor_type="row", zebra_stripes=True)
+        self.details = Static(id="details", markup=False)
+        self.field = Input(id="filter", placeholder="words of a row")
+        self.status = Static(id="status", markup=False)
         self._looks: list[Look] = []
         self._closing = False
         self._room: dict[str, int] = {}
+        self._chosen = False  # a person has moved the cursor, so rows keep their places
+        self._sort = next(iter(SORTS))
+        self._filter = ""
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield self.table
-            yield Static(id="details", markup=False)
-            yield Static(id="status", markup=False)
+            yield self.details
+            yield self.field
+            yield self.status
         yield Footer()
 
     def on_mount(self) -> None:
         self.set_interval(REFRESH_SECONDS, self.refresh_rows)
+        self.table.focus()
         self.follow()
 
     @work(thread=True, exclusive=True)
@@ -159,6 +157,7 @@ class WatchApp(App[None]):
         """Follows the files, in a thread, until the application ends."""
         while not self._closing:
             if not self.feed.round() and not self.feed.follower.backlog:
+                self.feed.caught_up = True
                 time.sleep(0.2)
 
     def on_resize(self, event: Resize) -> None:
@@ -167,42 +166,104 @@ class WatchApp(App[None]):
         if room != self._room:
             self._room = room
             self.table.clear(columns=True)
+            self._looks = []
             for label, width in room.items():
-                self.table.add_column(label, width=width)
+                self.table.add_column(label, width=width, key=label)
             self.refresh_rows()
 
     def on_unmount(self) -> None:
         self._closing = True
 
     def refresh_rows(self) -> None:
-        """Redraws the table; the cursor stays on its session."""
-        table = self.table
-        selected = self._selected()
-        self._looks = self.feed.looks(time.time_ns() // 1_000_000)
-        table.clear()
-        for look in self._looks:
-            table.add_row(*row(look, self._room), key=str(look.key))
-        at = next((n for n, look in enumerate(self._looks) if selected is not None and look.key == selected), 0)
-        if self._looks:
-            table.move_cursor(row=at)
-            self.query_one("#details", Static).update(details(self._looks[at], self.size.width - 2))
-        live = sum(look.live for look in self._looks)
-        stalled = sum(bool(look.stalled) for look in self._looks)
-        shown, every = len(self._looks), self.feed.session_count
-        part = f"the latest {shown} of " if shown < every else ""
-        told = f"{part}{counted(every, 'session')}, {live} running, {stalled} stalled  {self.feed.troubles}"
-        self.query_one("#status", Static).update(Text(visible(told, 200)))
+        """Redraws the table; the cursor stays on its session if a person chose it, otherwise at the top."""
+        every = self.feed.looks(time.time_ns() // 1_000_000, None if self._filter else MOST_SHOWN)
+        found = [look for look in every if holds(look, self._filter)][:MOST_SHOWN]
+        before = [look.key for look in self._looks]
+        self._show(arranged(found, self._sort, before, self._chosen))
+        notes = [] if self.feed.caught_up else ["reading…"]
+        notes.append(summary(self._looks, self.feed.session_count, bool(self._filter)))
+        notes += [f"sorted by {self._sort}"] if self._sort != next(iter(SORTS)) else []
+        notes += [self.feed.troubles] if self.feed.troubles else []
+        self.status.update(Text(visible("  ".join(notes), 200)))
+
+    def _show(self, looks: list[Look]) -> None:
+        table, selected, scrolled = self.table, self._selected(), self.table.scroll_y
+        before = [look.key for look in self._looks]
+        self._looks = looks
+        if before == [look.key for look in looks]:
+            for look in looks:
+                for name, cell in zip(self._room, row(look, self._room), strict=True):
+                    if table.get_cell(str(look.key), name) != cell:
+                        table.update_cell(str(look.key), name, cell)
+        else:
+            table.clear()
+            for look in looks:
+                table.add_row(*row(look, self._room), key=str(look.key))
+            at = next((n for n, look in enumerate(looks) if look.key == selected), 0) if self._chosen else 0
+            table.move_cursor(row=at, scroll=False)
+            table.scroll_to(y=scrolled if self._chosen else 0, animate=False, force=True)
+        self._tell()
+
+    def _tell(self) -> None:
+        look = next((look for look in self._looks if look.key == self._selected()), None)
+        text = details(look, self.size.width - 2) if look is not None else Text("")
+        self.details.update(text)
 
     def on_data_table_row_highlighted(self) -> None:
-        look = next((look for look in self._looks if look.key == self._selected()), None)
-        if look is not None:
-            self.query_one("#details", Static).update(details(look, self.size.width - 2))
+        self._tell()
 
     def on_data_table_row_selected(self) -> None:
         """Shows the events of the session under the cursor."""
         number = self._selected()
         if number is not None:
+            self._chosen = True
             self.push_screen(Events(self.feed, number))
+
+    def on_key(self, event: Key) -> None:
+        self._chosen = self._chosen or event.key in MOVES
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of the table do nothing elsewhere, and letters are letters in the line for words."""
+        return action not in TABLE_ACTIONS or (len(self.screen_stack) == 1 and self.focused is not self.field)
+
+    def action_top(self) -> None:
+        """Sorts again and goes to the first row."""
+        self._chosen = False
+        self.table.move_cursor(row=0)
+        self.refresh_rows()
+
+    def action_sort(self) -> None:
+        """Sorts by the next key; the cursor stays on its session."""
+        names = list(SORTS)
+        self._sort = names[(names.index(self._sort) + 1) % len(names)]
+        chosen, self._chosen = self._chosen, False
+        key = self._selected()
+        self.refresh_rows()
+        self._chosen = chosen
+        if chosen:
+            self.table.move_cursor(row=next((n for n, look in enumerate(self._looks) if look.key == key), 0))
+
+    def action_help(self) -> None:
+        self.push_screen(Help())
+
+    def action_filter(self) -> None:
+        """Opens the line for words to look for."""
+        self.field.display = True
+        self.field.focus()
+
+    def action_show_all(self) -> None:
+        """Closes the filter."""
+        self.field.value = ""
+        self.field.display = False
+        self.table.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._filter = event.value
+        self.refresh_rows()
+
+    def on_input_submitted(self) -> None:
+        self.field.display = bool(self.field.value)
+        self.table.focus()
 
     def _selected(self) -> int | None:
         at = self.table.cursor_row

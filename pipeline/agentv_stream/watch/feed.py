@@ -23,6 +23,7 @@ class Feed:
         plan.forget_ms = FORGET_MS
         self.views: dict[int, SessionView] = {}
         self.troubles = ""
+        self.caught_up = False  # set by the caller once a round has found nothing to read
         self.follower = Follower(plan, None, self._say)
         self.follower.observers.append(self._observe)
         self._next_scan = 0.0
@@ -59,17 +60,18 @@ class Feed:
             return len(self.views)
 
     def looks(self, now_ms: int, most: int | None = MOST_SHOWN) -> list[Look]:
-        """The rows: running sessions first, then by the last event."""
+        """The rows: sessions that hang, sessions at work, the others, each by the last event."""
         with self._lock:
-            views = sorted(self.views.values(), key=lambda v: -(v.last_event_ms or 0))[:most]
+            every = self.views.values()
+            views = sorted(every, key=lambda v: (not v.stalled(now_ms), -(v.last_event_ms or 0)))[:most]
             looks = [view.look(now_ms) for view in views]
-        return sorted(looks, key=lambda look: not look.live)
+        return sorted(looks, key=lambda look: (not look.stalled, not look.live))
 
     def events(self, number: int, now_ms: int) -> tuple[Look, int, list[str]] | None:
-        """A session's row, and its latest events with the number of changes that led to them; None if it is gone."""
+        """A session's row, how many lines its events have had, and the latest of them; None if it is gone."""
         with self._lock:
             view = self.views.get(number)
-            return (view.look(now_ms), view.version, list(view.lines)) if view is not None else None
+            return (view.look(now_ms), view.lines_made, list(view.lines)) if view is not None else None
 
     def close(self) -> None:
         self.follower.close()

@@ -5,10 +5,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentv_stages.chain.pair import MOST_OPEN
-from agentv_stages.figures.facts import status_of
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.call_summary import target_of
-from agentv_stages.model.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult, call_key
+from agentv_stages.model.event import (
+    MAIN,
+    AnyEvent,
+    AssistantText,
+    Notification,
+    SessionEnd,
+    Status,
+    ToolCall,
+    ToolResult,
+    UserText,
+    call_key,
+)
 from agentv_stages.model.recent import remember
 from agentv_stages.session.chain import SessionChain
 from agentv_stages.sinks.summary_log import SummaryLog
@@ -18,8 +28,10 @@ from agentv_stream.units import age_text
 
 SILENT_SECONDS = 120.0
 LONG_CALL_SECONDS = 300.0
+ABANDONED_SECONDS = 86_400.0  # a session that is silent for a day was left, or its agent was killed
 RETRIES = 3
 MOST_LINES = 500
+PROMPT_WIDTH = 200
 RETRY_NAMES = frozenset(("api_retry", "api_error", "retry", "stream_error"))
 WAITING_NAMES = frozenset(("permission_request", "elicitation", "user_input_request"))
 
@@ -34,7 +46,8 @@ class Open:
 
 @dataclass(frozen=True)
 class Known:
-    """What a session's log has said so far; `tokens_out_whole`: it is no lower bound."""
+    """What a session's log has said so far; `tokens_out_whole`: it is no lower bound. `ended` is how its last run ended,
+    None if it has not; `left` is the status that `show` gives it if nothing follows."""
 
     agent: str
     cwd: str | None
@@ -49,12 +62,15 @@ class Known:
     cost: float | None
     context: float | None
     first_edit: int | None
+    prompt: str
+    ended: Status | None
+    left: Status
 
 
 @dataclass(frozen=True)
 class Look(Known):
     """One row of the view. Ages are in seconds, None if nothing has happened yet; times are UTC ms; `stalled` is the
-    reason, "" if it is not stalled."""
+    reason, "" if it is not stalled. `telling` changes when the log is read from its beginning again."""
 
     key: int
     project: str
@@ -67,6 +83,7 @@ class Look(Known):
     path: str
     last_tool_ms: int | None
     last_event_ms: int | None
+    telling: int
 
 
 @dataclass
@@ -88,33 +105,50 @@ class SessionView:
     repeats: int = 0  # how many times in a row the same call failed
     retries: int = 0
     waiting: str = ""
-    ended: SessionEnd | None = None
+    prompt: str = ""
+    dated: bool = False  # some event has a time
+    answered: bool = False  # the last thing on the main stream is an answer
     lines: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_LINES))
-    version: int = 0
+    lines_made: int = 0
     _last_failed: str = ""
     _log: SummaryLog = field(default_factory=SummaryLog)
 
     def observe(self, batch: Batch, now_ms: int) -> None:
         """Takes a batch that has passed all stages; `now_ms` is used for events without a time."""
         for event in batch.events:
-            self._event(event, event.source.time_ms if event.source.time_ms is not None else now_ms)
+            self._event(event, now_ms)
         text = self._log.render(batch).decode("utf-8", "replace")
-        self.lines.extend(text.splitlines())
-        self.version += 1
-        self.known = _known_of(self.session, self.chain)
+        lines = text.splitlines()
+        self.lines.extend(lines)
+        self.lines_made += len(lines)
+        self._know()
 
     def finish(self, batches: list[Batch], now_ms: int) -> None:
         """Takes what the end of the input brings. It ends no call and no session: the agent may be running."""
         for batch in batches:
             for event in batch.events:
                 if not isinstance(event, ToolResult | SessionEnd):
-                    self._event(event, event.source.time_ms if event.source.time_ms is not None else now_ms)
-        self.known = _known_of(self.session, self.chain)
+                    self._event(event, now_ms)
+        self._know()
 
-    def _event(self, event: AnyEvent, time_ms: int) -> None:
-        self.last_event_ms = max(self.last_event_ms or 0, time_ms)
+    def _know(self) -> None:
+        self.known = _known_of(self.session, self.chain, len(self.open), self.prompt)
+
+    def _event(self, event: AnyEvent, now_ms: int) -> None:
+        if event.source.time_ms is not None:
+            time_ms = event.source.time_ms
+            self.last_event_ms = max(self.last_event_ms or 0, time_ms) if self.dated else time_ms
+            self.dated = True
+        else:  # a record that has no time says nothing of when the session went on if others have one
+            time_ms = self.last_event_ms if self.dated and self.last_event_ms is not None else now_ms
+            self.last_event_ms = time_ms
+        if event.source.stream == MAIN:
+            if isinstance(event, AssistantText | ToolCall | ToolResult | UserText):
+                self.answered = isinstance(event, AssistantText)
+            if isinstance(event, UserText) and not self.prompt and not event.injected:
+                self.prompt = event.text[:PROMPT_WIDTH]
         if isinstance(event, ToolCall):
-            self.waiting, self.ended, self.retries = "", None, 0
+            self.waiting, self.retries = "", 0
             remember(self.open, call_key(event), Open(event, time_ms), MOST_OPEN)
             self.last_tool, self.last_tool_ms = f"{event.tool or event.name} {target_of(event)}", time_ms
         elif isinstance(event, ToolResult):
@@ -128,9 +162,9 @@ class SessionView:
                 self.waiting = event.message or event.name
         elif isinstance(event, SessionEnd):
             if event.source.stream == MAIN:
-                self.ended, self.waiting = event, ""
+                self.waiting = ""
         else:
-            self.waiting, self.ended, self.retries = "", None, 0
+            self.waiting, self.retries = "", 0
 
     def _result(self, result: ToolResult) -> None:
         if result.outcome in ("ok", None):
@@ -142,10 +176,14 @@ class SessionView:
         self._last_failed = same
 
     def stalled(self, now_ms: int) -> str:
-        """Why it makes no progress; "" if it does, or has ended."""
+        """Why it makes no progress; "" if it does, or has ended, or was left.
+
+        A session on disk whose last word is an answer waits for its user: most agents write no end there.
+        """
         if self.waiting:
             return "waiting for permission"
-        if self.ended:
+        silent = (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else 0.0
+        if self.known.ended or silent > ABANDONED_SECONDS:
             return ""
         if self.retries >= RETRIES:
             return f"retry loop ({self.retries} retries)"
@@ -154,36 +192,40 @@ class SessionView:
         oldest = min(self.open.values(), key=lambda o: o.since_ms, default=None)
         if oldest is not None and (now_ms - oldest.since_ms) / 1000 > LONG_CALL_SECONDS:
             return f"{oldest.call.tool or oldest.call.name} open for {age_text((now_ms - oldest.since_ms) / 1000)}"
-        if self.last_event_ms is not None and not self.open:
-            silent = (now_ms - self.last_event_ms) / 1000
-            if silent > SILENT_SECONDS:
-                return f"no events for {age_text(silent)}"
+        if silent > SILENT_SECONDS and not self.open and not self._resting:
+            return f"no events for {age_text(silent)}"
         return ""
+
+    @property
+    def _resting(self) -> bool:
+        return self.answered and not self.chain.dialect.has_end
 
     def look(self, now_ms: int) -> Look:
         """The row."""
-        stalled, ended = self.stalled(now_ms), ""
-        if self.ended is not None:
-            ended = status_of(self.ended, self.chain.dialect.has_end, len(self.open))
+        stalled = self.stalled(now_ms)
         silent = (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else None
+        left = silent is not None and (silent > ABANDONED_SECONDS or (silent > SILENT_SECONDS and self._resting))
+        status = "stalled" if stalled else self.known.ended or (self.known.left if left else "running")
         return Look(
             **vars(self.known),
             key=self.session.number,
             project=project_of(self.known.cwd),
-            status=ended or ("stalled" if stalled else "running"),
+            status=status,
             last_tool=self.last_tool,
             last_age=max(0.0, (now_ms - self.last_tool_ms) / 1000) if self.last_tool_ms is not None else None,
             open_calls=len(self.open),
             stalled=stalled,
-            live=silent is not None and silent < LONG_CALL_SECONDS and not self.ended,
+            live=silent is not None and silent < LONG_CALL_SECONDS and not self.known.ended,
             path=self.session.main,
             last_tool_ms=self.last_tool_ms,
             last_event_ms=self.last_event_ms,
+            telling=self.telling,
         )
 
 
-def _known_of(session: Followed, chain: SessionChain) -> Known:
+def _known_of(session: Followed, chain: SessionChain, open_calls: int, prompt: str) -> Known:
     """What the chain of a session knows now; only for the thread that feeds it."""
+    left = chain.observer.status(open_calls)
     facts, totals, stats = chain.observer.facts, chain.observer.totals, chain.observer.stats
     tokens = totals.tokens()
     window, used = totals.state.context_window, totals.state.last_input
@@ -201,4 +243,7 @@ def _known_of(session: Followed, chain: SessionChain) -> Known:
         cost=totals.cost_usd,
         context=used / window if used is not None and window else None,
         first_edit=stats.figures.first_edit_turn,
+        prompt=prompt,
+        ended=left if facts.end is not None and not facts.open_end else None,
+        left=left,
     )
