@@ -46,8 +46,8 @@ class Open:
 
 @dataclass(frozen=True)
 class Known:
-    """What a session's log has said so far; `tokens_out_whole`: it is no lower bound. `ended` is how its last run ended,
-    None if it has not; `left` is the status that `show` gives it if nothing follows."""
+    """The figures of a session's log so far. `tokens_out_whole`: the output is not only a lower bound. `ended` is the
+    status of its last run, None if that has not ended; `left` is the status that `show` gives if nothing follows."""
 
     agent: str
     cwd: str | None
