@@ -32,10 +32,10 @@ SORTS: dict[str, Callable[[Look], tuple[float, ...]]] = {
 def widths(terminal: int) -> dict[str, int]:
     """The columns for a terminal, with their widths, in order."""
     names = list(ORDER)
-    for spare in SPARE:
+    for left_out in SPARE:
         if _least(names) <= terminal - BAR:
             break
-        names.remove(spare)
+        names.remove(left_out)
     room = {name: FIXED[name] if name in FIXED else FLEXIBLE[name][0] for name in names}
     if terminal >= WIDE:
         room["id"] = WIDE_ID
