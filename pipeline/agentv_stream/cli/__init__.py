@@ -111,8 +111,8 @@ def build(names: list[str]) -> typer.Typer:
             app.add_typer(target, name=name, short_help=ABOUT[name], epilog=below)
         else:
             parsing = PARSING.get(name)
-            made = app.command(name, cls=PlainCommand, short_help=ABOUT[name], epilog=below, context_settings=parsing)
-            made(target)
+            add = app.command(name, cls=PlainCommand, short_help=ABOUT[name], epilog=below, context_settings=parsing)
+            add(target)
     return app
 
 
@@ -124,7 +124,7 @@ def load(name: str) -> Any:
 
 def main() -> None:
     """The entry point of `agentv-stream`."""
-    from agentv_stream.cli.standard_streams import flushed, open_standard_streams, told
+    from agentv_stream.cli.standard_streams import exit_code_of, flushed, open_standard_streams
     from agentv_stream.cli.telling import quiet_stdout
     from agentv_stream.errors import SinkError
     from agentv_stream.live.ctrl_c import die_of_it, raised
@@ -152,7 +152,7 @@ def main() -> None:
         left = isinstance(done.__context__, BrokenPipeError)  # rich turns it into exit code 1
         code = done.code if isinstance(done.code, int) and not left else 0
     except (BrokenPipeError, SinkError) as error:
-        code = told(error)
+        code = exit_code_of(error)
     except KeyboardInterrupt:  # after the command has returned
         code = 128 + signal.SIGINT
     else:

@@ -53,11 +53,11 @@ def check_sources(
         for check in checks:
             if check.error is not None:
                 say(str(check.error))
-        for place, made in ((jsonl, report_jsonl), (junit_file, junit)):
+        for place, render in ((jsonl, report_jsonl), (junit_file, junit)):
             if place is not None and str(place) == "-":
-                print_bytes(made(checks))
+                print_bytes(render(checks))
             elif place is not None:
-                publish_now(place, made(checks))
+                publish_now(place, render(checks))
         if as_json:
             print_bytes(report_json(checks))
         elif not any(wants for _, wants in outputs):

@@ -48,7 +48,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
         from agentv_stream.prices import cost_text
 
         cost = f", {cost_text(result)}"
-    who = f"{result.session.provider} {result.session.model or ''}".strip()
+    agent = f"{result.session.provider} {result.session.model or ''}".strip()
     figures = ""
     for most in range(MOST_TOOLS, -1, -1):
         figures = (
@@ -61,7 +61,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
     else:  # otherwise a terminal might break a number
         figures = textwrap.fill(figures, max(width or 0, 20), break_on_hyphens=False)
     return (
-        f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
+        f"status      {result.status}{reason}  [{visible(agent, 60)}]{trouble}\n"
         f"transcript  {transcript}\n"
         f"{_trajectory(result.outputs.trajectory)}"
         f"{figures}\n"

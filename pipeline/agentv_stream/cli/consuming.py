@@ -58,7 +58,7 @@ class NoInput(UsageError):
 SESSION_ID = re.compile(r"(ses_)?[0-9a-fA-F-]{6,36}|ses_\w+")
 WHICH = "; `agentv-stream providers` lists the logs that are read"
 
-LAST_SECONDS = 2.0  # for the reader of the statistics, once we are told to end
+LAST_SECONDS = 2.0  # for the reader of the statistics, once a signal ends us
 STATS_SECONDS = 2.0  # interval at which the statistics file is rewritten while the stream runs
 
 
@@ -204,14 +204,14 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
                 printed.hurry(LAST_SECONDS)
             session.report.failures += await _print_stats(session, printed)
             printed.close()
-        # If we closed the pipe ourselves the end says nothing, and the verdict's code counts.
+            # If we closed the pipe ourselves the end has no meaning, and the verdict's code counts.
         place = Path(stats) if stats is not None and printed is None else None
         code = _finish(session, settings, place, failed, stopped=live is not None and live.stopped is not None)
         return 128 + (session.report.signalled or 0) if printed is not None and printed.gave_up else code
 
 
 async def _print_stats(session: StreamSession, output: PipeOutput) -> list[Exception]:
-    """Writes the result to standard output or a named pipe. Waits for the reader, unless we are told to end."""
+    """Writes the result to standard output or a named pipe. Waits for the reader, unless a signal ends us."""
     result, observer = session.report.result, session.observer
     if result is None or observer is None:
         return []
@@ -246,7 +246,7 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
     for warning in report.warnings:
         say(warning)
     for failure in report.failures:
-        say(*_told(failure, session))
+        say(*_shown_failure(failure, session))
         if isinstance(failure, AgentvStreamError):
             code = worst((code, failure.exit_code))
     if result is not None:
@@ -272,13 +272,13 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
 
 def _is_end_alone(result: Result) -> bool:
     """Whether an agent reports turns of which it printed nothing, as with `--output-format json`."""
-    told = result.agent_num_turns
+    turns = result.agent_num_turns
     return (
-        isinstance(told, int) and told > 1 and result.records == 1 and not result.tool_use_summary["total_tool_calls"]
+        isinstance(turns, int) and turns > 1 and result.records == 1 and not result.tool_use_summary["total_tool_calls"]
     )
 
 
-def _told(failure: Exception, session: StreamSession) -> tuple[str, str]:
+def _shown_failure(failure: Exception, session: StreamSession) -> tuple[str, str]:
     """The message for a failure, and the lines below it."""
     if isinstance(failure, NotALog) and session.source.finished:
         return f"{failure}{WHICH}", ""

@@ -53,11 +53,11 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
             if as_json:
                 lines.append(msgspec.json.encode(facts).decode())
                 continue
-            state_of = ",".join(sorted({one.state for one in row.inputs}))
+            state_of = ",".join(sorted({source.state for source in row.inputs}))
             files = f"{len(row.inputs)} file{'' if len(row.inputs) == 1 else 's'}"
             lines.append(
                 f"{row.id:>6} {row.provider or '?':8} {padded(row.native or '?', 36)} {state_of:8} "
-                f"{sum(one.mark.offset for one in row.inputs):>12} bytes in {files}  "
+                f"{sum(source.mark.offset for source in row.inputs):>12} bytes in {files}  "
                 f"{facts['committed_at']}  {visible(row.main, 120)}  [{visible(str(facts['consumer']), 60)}]"
             )
         if not lines:
@@ -79,18 +79,18 @@ def _facts(row: SessionRow, consumers: dict[int, str]) -> dict[str, Any]:
         "committed_at": iso(row.committed_ms),
         "inputs": [
             {
-                "path": told_path(one.path),
-                "state": one.state,
-                "generation": one.generation,
-                "offset": one.mark.offset,
-                "row": one.mark.row,
-                "skipped": one.skipped,
-                "device": one.signature.device if one.signature else None,
-                "inode": one.signature.inode if one.signature else None,
-                "size": one.signature.size if one.signature else None,
-                "stream": one.context.stream,
+                "path": told_path(source.path),
+                "state": source.state,
+                "generation": source.generation,
+                "offset": source.mark.offset,
+                "row": source.mark.row,
+                "skipped": source.skipped,
+                "device": source.signature.device if source.signature else None,
+                "inode": source.signature.inode if source.signature else None,
+                "size": source.signature.size if source.signature else None,
+                "stream": source.context.stream,
             }
-            for one in row.inputs
+            for source in row.inputs
         ],
     }
 

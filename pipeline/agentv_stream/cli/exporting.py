@@ -1,4 +1,4 @@
-"""What commands have in common that export spans: checks before anything is read, and verdicts as events."""
+"""The common part of commands that export spans: checks before anything is read, and verdicts as events."""
 
 from agentv_stream.errors import UsageError
 from agentv_stream.settings import Settings

@@ -109,13 +109,13 @@ def import_all(
         return error.exit_code
     code = exit_code(outcome)
     if not quiet:
-        tell(outcome)
+        print_summary(outcome)
     if not quiet or code:  # the reason for a non-zero exit code is always reported
         for note in outcome.notes:
             say(note)
     tell_failures(outcome)
     if not quiet:
-        tell_places(outcome)
+        print_places(outcome)
     return code
 
 
@@ -202,7 +202,7 @@ def _tell_plan(outcome: Outcome, json: Path | None) -> int:
     return code
 
 
-def tell(outcome: Outcome) -> None:
+def print_summary(outcome: Outcome) -> None:
     """Prints the final table on standard error."""
     rows: list[list[str]] = []
     groups = [(name, outcome.summary.groups[name]) for name in sorted(outcome.summary.groups)]
@@ -222,16 +222,16 @@ def tell(outcome: Outcome) -> None:
         titles = ("provider", "sessions", "turns", "calls", "failed", "edits", "tokens in", "tokens out", "faults")
         last = rows.pop()
         print_fitting(sys.stderr, titles, rows, last if len(rows) > 1 else None, ("edits", "failed", "turns", "faults"))
-    said = [f"{counted(outcome.done, 'session')} read in {outcome.seconds:.1f} s ({amount(outcome)})"]
-    for count, what in (
+    parts = [f"{counted(outcome.done, 'session')} read in {outcome.seconds:.1f} s ({amount(outcome)})"]
+    for count, phrase in (
         (outcome.skipped, f"{outcome.skipped:,} unchanged"),
         (len(outcome.parts), f"{counted(len(outcome.parts), 'file')} of other sessions"),
         (len(outcome.others), counted(len(outcome.others), "other file")),
         (len(outcome.failures), f"{len(outcome.failures):,} failed"),
     ):
         if count:
-            said.append(what)
-    sys.stderr.write(", ".join(said) + "\n")
+            parts.append(phrase)
+    sys.stderr.write(", ".join(parts) + "\n")
 
 
 def tell_failures(outcome: Outcome) -> None:
@@ -242,14 +242,14 @@ def tell_failures(outcome: Outcome) -> None:
         say(f"… and {len(outcome.failures) - MOST_SHOWN:,} more; --json FILE lists all")
 
 
-def tell_places(outcome: Outcome) -> None:
+def print_places(outcome: Outcome) -> None:
     """Prints where the outputs are on standard error."""
     names = sorted(outcome.summary.groups)
     for name, place in outcome.outputs.items():
         if "{provider}" in place and not names:
             continue  # nothing was written
-        told = place.replace("{provider}", names[0] if len(names) == 1 else f"{{{','.join(names)}}}")
-        sys.stderr.write(f"{name:<13}{visible(told, 300)}\n")
+        shown = place.replace("{provider}", names[0] if len(names) == 1 else f"{{{','.join(names)}}}")
+        sys.stderr.write(f"{name:<13}{visible(shown, 300)}\n")
 
 
 def amount(outcome: Outcome) -> str:

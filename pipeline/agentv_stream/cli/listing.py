@@ -88,7 +88,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int, agent: int) -> 
     lines = [visible(text.rstrip(), width)]
     if tree:
         for files in (
-            *([one] for one in session.further[:MOST_NAMED]),
+            *([file] for file in session.further[:MOST_NAMED]),
             session.further[MOST_NAMED:],
             *session.agents.values(),
         ):
@@ -101,7 +101,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int, agent: int) -> 
 
 
 def _room(width: int) -> int:
-    """Width of the columns for project and model, such that there is room for the prompt, too."""
+    """Width of the columns for project and model, such that there is also room for the prompt."""
     return 22 if width >= WIDE else 12 if width >= NARROW else 8
 
 

@@ -7,7 +7,7 @@ _ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
 
 def tune_memory() -> None:
     """Makes garbage collections rare, because a stream creates no cycles and reference counting frees its objects, and
-    lets all threads share a heap. Without that, each thread that reads or writes files keeps what it has freed.
+    lets all threads share a heap. Otherwise each thread that reads or writes files keeps its freed memory.
     """
     gc.collect()
     gc.freeze()

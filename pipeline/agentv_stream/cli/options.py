@@ -32,11 +32,11 @@ class PlainCommand(TyperCommand):
         for word in words:
             if word == "--" or not (word.startswith("-") or ctx.allow_interspersed_args):
                 break  # the rest belongs to the agent
-            name, joined, given = word.partition("=")
+            name, joined, attached = word.partition("=")
             param: Any = options.get(name)
             if param is None or param.is_flag or param.count:
                 continue
-            value = given if joined else next(words, None)
+            value = attached if joined else next(words, None)
             if not joined and value in options:
                 ctx.fail(f"Option {name!r} needs a value, and {value!r} is another option.")
             kind = param.metavar or ""

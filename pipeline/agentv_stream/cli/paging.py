@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-NOT_FOUND = 127  # what a shell says of a command that does not exist
+NOT_FOUND = 127  # a shell's exit code for a command that does not exist
 
 
 def pager_command(environment: Mapping[str, str]) -> str | None:

@@ -56,7 +56,7 @@ class Progress:
         for done in report.done:
             self._faults += sum(done.faults.values())
             self._failed += done.damage is not None or (done.error is not None and not done.unit.met)
-        said = [f"{count:,} {what}" for count, what in ((self._faults, "faults"), (self._failed, "failed")) if count]
+        trouble = [f"{count:,} {noun}" for count, noun in ((self._faults, "faults"), (self._failed, "failed")) if count]
         self._bar.update(
-            self._task, advance=task.size, sessions=f"{self._sessions:,}/{self._of:,}", trouble=", ".join(said)
+            self._task, advance=task.size, sessions=f"{self._sessions:,}/{self._of:,}", trouble=", ".join(trouble)
         )

@@ -1,5 +1,5 @@
-"""`agentv-stream providers`: each dialect that is read, how to make it, versions seen, its end, its losses; or what is
-new in given logs."""
+"""`agentv-stream providers`: each dialect that is read, how to make it, versions seen, its end, its losses; or the new
+names in given logs."""
 
 import shutil
 import sys
@@ -32,11 +32,11 @@ def providers(
     if drift or logs:
         raise typer.Exit(_drift(logs or [], provider, as_json, drift))
     try:
-        one = named_provider(provider)
+        chosen = named_provider(provider)
     except UsageError as error:
         say(str(error))
         raise typer.Exit(UsageError.exit_code) from None
-    rows = dialect_rows([one] if one else all_providers())
+    rows = dialect_rows([chosen] if chosen else all_providers())
     if as_json:
         sys.stdout.write(indented_json(rows).decode())
     else:
@@ -44,7 +44,7 @@ def providers(
 
 
 def _drift(logs: list[str], provider: str | None, as_json: bool, wanted: bool) -> int:
-    """Prints what is new in logs, on standard error what cannot be read; returns the exit code."""
+    """Prints new names in logs, and on standard error the logs that cannot be read; returns the exit code."""
     from agentv_stream.bulk.find import Trouble
     from agentv_stream.drift.report import drift_json, drift_of, drift_text
     from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError

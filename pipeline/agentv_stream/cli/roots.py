@@ -1,4 +1,4 @@
-"""Where a command looks for sessions: `--root`, else `AGENTV_STREAM_ROOTS`, else `roots` in pyproject.toml."""
+"""The places where a command looks for sessions: `--root`, `AGENTV_STREAM_ROOTS`, or `roots` in pyproject.toml."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -18,7 +18,7 @@ def as_json(names: Sequence[str], rows: Rows) -> None:
     """One object per row; of columns with the same name the second becomes `name_2`."""
     encode = msgspec.json.Encoder(enc_hook=str, decimal_format="number").encode
     write = sys.stdout.buffer.write
-    keys = _apart(names)
+    keys = _distinct(names)
     for row in rows:
         write(encode(dict(zip(keys, row, strict=True))) + b"\n")
     sys.stdout.flush()
@@ -35,7 +35,7 @@ def as_csv(names: Sequence[str], rows: Rows) -> None:
 
 
 def as_table(names: Sequence[str], rows: Rows, limit: int) -> None:
-    """For people: a table, or, if its columns would become indistinguishable, a line per value; says what was cut. Text
+    """For people: a table, or, if its columns would become indistinguishable, a line per value; notes omissions. Text
     from logs cannot affect the terminal."""
     from rich.console import Console
 
@@ -83,7 +83,7 @@ def _print_records(console: Any, titles: Sequence[str], shown: Sequence[Sequence
                 console.print(Text.assemble((title.ljust(width), "bold"), value), soft_wrap=True)
 
 
-def _apart(names: Sequence[str]) -> list[str]:
+def _distinct(names: Sequence[str]) -> list[str]:
     """The names, made unique."""
     keys: dict[str, None] = {}
     for name in names:

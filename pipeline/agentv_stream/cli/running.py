@@ -58,21 +58,21 @@ def run_command(
     verbose: bool = False,
 ) -> int:
     """Runs the agent, as often as requested; returns the exit code."""
-    given: StandardInput | None = None
+    supplied: StandardInput | None = None
     try:
         settings, target = _settings(options, approach, targets, bool(command))
         SYNC.set(settings.sync)
         redacted_parts(settings)
         check_export(settings)
         wanted = stdin is True or _means_input(prompt_file)
-        given = take_input(say, wanted) if stdin is not False or wanted else None
+        supplied = take_input(say, wanted) if stdin is not False or wanted else None
         if prompt_file is not None:
-            settings = replace(settings, prompt=_prompt_of(prompt_file, given, options.get("prompt")))
+            settings = replace(settings, prompt=_prompt_of(prompt_file, supplied, options.get("prompt")))
         words, shown = (tuple(command), ()) if command else _target_command(target, settings.prompt)
         if not command:
-            given = _target_input(target, settings.prompt, None if _means_input(prompt_file) else given)
-        if given is not None and not settings.quiet:
-            say(f"each attempt gets {given.size:,} bytes on standard input")
+            supplied = _target_input(target, settings.prompt, None if _means_input(prompt_file) else supplied)
+        if supplied is not None and not settings.quiet:
+            say(f"each attempt gets {supplied.size:,} bytes on standard input")
         run_options = RunOptions(
             command=words,
             task=task if task is not None else case if case is not None else DEFAULT_TASK,
@@ -87,7 +87,7 @@ def run_command(
             dump_traces=dump_traces,
             include_trace=include_trace,
             shown=shown,
-            stdin=given,
+            stdin=supplied,
         )
         tune_memory()
         codes: list[int] = []
@@ -101,7 +101,7 @@ def run_command(
             else:
                 check_attempt(run_options.folder, run_options.task, run_options.approach, number)
             report = anyio.run(run_agent, run_options, settings, number, live)
-            codes.append(tell(report, settings.quiet))
+            codes.append(print_report(report, settings.quiet))
             if live is not None:
                 say(live.summary())
             if as_json:
@@ -115,15 +115,15 @@ def run_command(
     except KeyboardInterrupt:  # while standard input was read; later a signal is passed on to the agent
         return 128 + signal.SIGINT
     finally:
-        if given is not None:
-            given.close()
+        if supplied is not None:
+            supplied.close()
     return worst(codes)
 
 
 def _settings(
     options: dict[str, Any], approach: str | None, targets: Path | None, has_command: bool
 ) -> tuple[Settings, Target | None]:
-    """The settings, with those of the command line overriding those of the target."""
+    """The settings of the target, overridden by the settings of the command line."""
     if options.get("stream_log") is not None:
         try:
             options["stream_log"] = stream_log(options["stream_log"])
@@ -170,14 +170,14 @@ def _means_input(path: Path | None) -> bool:
     return path is not None and str(path) == "-" and not is_there(path)
 
 
-def _prompt_of(path: Path, given: StandardInput | None, other: str | None) -> str:
+def _prompt_of(path: Path, supplied: StandardInput | None, other: str | None) -> str:
     """The prompt in a file. Raises: UsageError, SourceError."""
     if other is not None:
         raise UsageError("--prompt and --prompt-file: give one of them")
     if _means_input(path):
-        if given is None:
+        if supplied is None:
             raise UsageError("--prompt-file -: there is nothing on standard input")
-        data = given.read()
+        data = supplied.read()
     else:
         try:
             data = path.read_bytes()
@@ -189,16 +189,16 @@ def _prompt_of(path: Path, given: StandardInput | None, other: str | None) -> st
         raise SourceError(f"{path}: the prompt is not UTF-8 text") from error
 
 
-def _target_input(target: Target | None, prompt: str | None, given: StandardInput | None) -> StandardInput | None:
-    """What a target finds on standard input: a prompt that is too long for its command line, else what we found."""
+def _target_input(target: Target | None, prompt: str | None, supplied: StandardInput | None) -> StandardInput | None:
+    """The standard input of a target: a prompt that is too long for its command line, or the input that we found."""
     if target is None or prompt is None or not target.is_piped(prompt):
-        return given
-    if given is not None:
+        return supplied
+    if supplied is not None:
         raise UsageError("the prompt is too long for a command line and takes standard input; give --no-stdin")
     return StandardInput.of(prompt.encode("utf-8", "surrogateescape"))
 
 
-def tell(report: RunReport, quiet: bool) -> int:
+def print_report(report: RunReport, quiet: bool) -> int:
     """Reports the outcome of a run; returns its exit code."""
     for warning in report.warnings:
         say(warning)
@@ -211,14 +211,14 @@ def tell(report: RunReport, quiet: bool) -> int:
             say(f"{_no_stream(report, failure)}; its output is in the result{_how(report)}")
     end = report.end
     if end.stopped is not None:
-        what = {
+        summary = {
             "timeout": "the run took too long and was ended",
             "stall": "the agent was silent for too long and was ended",
             "fail-fast": "the agent was ended at the first final violation",
             "signal": "the agent was ended by a signal",
             "closed": "the agent closed its output, ran on and was ended",
         }[end.stopped]
-        say(f"{what}; {report.child.received:,} bytes were read, {report.child.saved:,} saved")
+        say(f"{summary}; {report.child.received:,} bytes were read, {report.child.saved:,} saved")
     if end.left_open:
         say("children of the agent held its output open; they were ended, or left where no signal reaches them")
     if end.left_running:
@@ -242,13 +242,13 @@ def result_line(report: RunReport) -> bytes:
 
 
 def _stored(report: RunReport) -> str | None:
-    """Where the result is stored; None if it could not be written."""
+    """The place of the stored result; None if it could not be written."""
     failed = {failure.path for failure in report.report.failures if isinstance(failure, SinkError)}
     return str(report.path) if str(report.path) not in failed else None
 
 
 def _no_stream(report: RunReport, failure: Exception) -> str:
-    """What the agent printed instead of a stream, and how it prints one, if that is known."""
+    """The agent's output in place of a stream, and how it prints one, if that is known."""
     cause = failure.__cause__
     if isinstance(cause, UnknownFormat) and (cause.looks is not None or report.not_understood):
         return f"the agent's stream was not understood: {cause}"
@@ -258,7 +258,7 @@ def _no_stream(report: RunReport, failure: Exception) -> str:
 
 
 def _how(report: RunReport) -> str:
-    """How the process ended, if no closing line will say so."""
+    """The end of the process, if no closing line will mention it."""
     end = report.end
     if end.stopped is not None or not (end.signal or end.exit_code):
         return ""

@@ -56,7 +56,7 @@ def run_search(
         with interruptible():
             outcome = search_sessions(text, places, files, period=period, redaction=redaction, **options)
         if redaction is not None:
-            for hits in outcome.hits:  # what a list shows of a session is not redacted
+            for hits in outcome.hits:  # the parts of a session that a list shows are not redacted
                 hits.session.header.prompt = hits.session.header.title = None
         named = "path" if paths or roots else "id"
         with to_stdout():
@@ -134,10 +134,10 @@ def _session_lines(hits: Hits, text: str, named: str, width: int | None, paint: 
 
 
 def _where(place: Place) -> str:
-    who = f"{visible(place.tool, 20)} {place.where}" if place.tool is not None else place.where
+    label = f"{visible(place.tool, 20)} {place.where}" if place.tool is not None else place.where
     if place.where == "text":
-        who = place.role
-    return who if place.stream == MAIN else f"{who}, sub-agent"
+        label = place.role
+    return label if place.stream == MAIN else f"{label}, sub-agent"
 
 
 def _snippet(place: Place, room: int) -> tuple[str, str, str]:

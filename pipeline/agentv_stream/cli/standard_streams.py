@@ -93,11 +93,11 @@ def flushed(code: int) -> int:
     try:
         sys.stdout.flush()
     except (BrokenPipeError, SinkError) as error:
-        return told(error, code)
+        return exit_code_of(error, code)
     return code
 
 
-def told(error: BrokenPipeError | SinkError, code: int = EXIT_FINE) -> int:
+def exit_code_of(error: BrokenPipeError | SinkError, code: int = EXIT_FINE) -> int:
     """The exit code for a failure of standard output after a command that had `code`."""
     quiet_stdout()
     if isinstance(error, BrokenPipeError):

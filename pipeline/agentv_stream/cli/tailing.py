@@ -96,23 +96,23 @@ def run_tail(options: TailOptions) -> int:
             output=StandardOutput() if options.events else None,
         )
         keep = keep_rule(options.keep) if options.keep else None
-        tell = make_say(options.log_json, options.quiet)
+        notify = make_say(options.log_json, options.quiet)
         if plan.files:
             folders.hold((settings.out or DEFAULT_ROOT).absolute())
             plan.folders = folders
         if not options.no_cursors:
             store = CursorStore(options.state or state_folder(), consumer(options, settings))
             if store.database.set_aside is not None:
-                tell("the cursors are damaged and set aside; all is read again", path=store.database.set_aside)
-        _export(options, settings, plan, running, tell)
-        follower = Follower(plan, store, tell, running.output)
+                notify("the cursors are damaged and set aside; all is read again", path=store.database.set_aside)
+        _export(options, settings, plan, running, notify)
+        follower = Follower(plan, store, notify, running.output)
         running.keep = partial(keep, follower) if keep is not None else None
         if running.metrics is not None:
             from agentv_stream.following.metrics_server import serve
 
-            running.serve = partial(serve, follower, running, tell)
+            running.serve = partial(serve, follower, running, notify)
         tune_memory()
-        anyio.run(tail, follower, running, tell)
+        anyio.run(tail, follower, running, notify)
         if running.broken_pipe:
             quiet_stdout()
         blocked = bool(follower.troubles or follower.store_trouble or follower.stores.troubles)
@@ -133,7 +133,7 @@ def run_tail(options: TailOptions) -> int:
         folders.close()
 
 
-def _export(options: TailOptions, settings: Settings, plan: Plan, running: Running, tell: Say) -> None:
+def _export(options: TailOptions, settings: Settings, plan: Plan, running: Running, notify: Say) -> None:
     """Prepares the export of spans, if it is wanted. Raises: UsageError, SinkError."""
     check_export(settings)
     export = export_of(settings)
@@ -151,19 +151,19 @@ def _export(options: TailOptions, settings: Settings, plan: Plan, running: Runni
 
         name = blake2b(consumer(options, settings).encode(errors="surrogateescape"), digest_size=8).hexdigest()
         spool = Spool((options.state or state_folder()) / "otel" / name)
-        running.forwarder = partial(Forwarder, spool, make_sender(export.endpoint), tell)
+        running.forwarder = partial(Forwarder, spool, make_sender(export.endpoint), notify)
     plan.feed = SpanFeed(export, spool)
 
 
 def _settings(options: TailOptions) -> Settings:
-    given: dict[str, object] = {"provider": options.provider, "out": options.out, "watch": options.watch or None}
-    given |= {"sync": options.sync, "redact": options.redact, **options.exported}
+    chosen: dict[str, object] = {"provider": options.provider, "out": options.out, "watch": options.watch or None}
+    chosen |= {"sync": options.sync, "redact": options.redact, **options.exported}
     if options.stream_log is not None:
         try:
-            given["stream_log"] = stream_log(options.stream_log)
+            chosen["stream_log"] = stream_log(options.stream_log)
         except ValueError as error:
             raise UsageError(f"--stream-log: {error}") from error
-    return from_process(given)
+    return from_process(chosen)
 
 
 def consumer(options: TailOptions, settings: Settings) -> str:
@@ -208,7 +208,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
         check_judges(specs)
         for warning in (warning for spec in specs for warning in spec.warnings):
             say(f"warning: {warning}")
-        chosen = [one for _, one in cases_for("", specs, options.case)]
+        chosen = [member for _, member in cases_for("", specs, options.case)]
         plan.cases = lambda: [case.build() for case in chosen]
         texts = b"\0".join(path.read_bytes() for path in options.checks)
         plan.specs = blake2b(texts + b"\0" + (options.case or "").encode(), digest_size=16).hexdigest()

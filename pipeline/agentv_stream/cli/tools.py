@@ -31,11 +31,11 @@ def tools(
         say(str(error))
         raise typer.Exit(UsageError.exit_code) from None
     if as_json:
-        rows = [row for one in chosen for row in json_rows(one)]
+        rows = [row for agent in chosen for row in json_rows(agent)]
         sys.stdout.write(indented_json(rows).decode())
     else:
         width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None
-        sys.stdout.write("\n".join(text_table(one, width) for one in chosen))
+        sys.stdout.write("\n".join(text_table(agent, width) for agent in chosen))
 
 
 def json_rows(provider: Provider) -> list[dict[str, Any]]:
@@ -76,16 +76,16 @@ def _cells(row: ToolRow) -> tuple[str, ...]:
 
 
 def _input(row: ToolRow) -> str:
-    """What happens to the input of such a call."""
-    said: list[str] = []
+    """The changes to the input of such a call."""
+    changes: list[str] = []
     if row.rest_key:
-        said.append(f"{row.rest_key} from the name")
-    said += [f"{key} from {', '.join(sources)}" for key, sources in row.keys]
+        changes.append(f"{row.rest_key} from the name")
+    changes += [f"{key} from {', '.join(sources)}" for key, sources in row.keys]
     if row.patch:
-        said.append("Write if it only adds files")
+        changes.append("Write if it only adds files")
     if row.variants:
-        said.append(f"by {row.variant_key}: " + ", ".join(f"{value} {tool}" for value, tool in row.variants))
-    return "; ".join(said)
+        changes.append(f"by {row.variant_key}: " + ", ".join(f"{value} {tool}" for value, tool in row.variants))
+    return "; ".join(changes)
 
 
 def _notes(provider: Provider) -> Iterable[str]:

@@ -26,11 +26,11 @@ def validate(
     report: list[dict[str, Any]] = []
     for path in files:
         try:
-            what, warnings = validate_file(path)
+            kind, warnings = validate_file(path)
         except SpecError as error:
             found = (error, *error.further)
-            for one in found[:MOST_TOLD]:
-                say(one.message)
+            for mistake in found[:MOST_TOLD]:
+                say(mistake.message)
             if len(found) > MOST_TOLD:
                 more = "at least " * (len(found) == MOST_ERRORS) + str(len(found) - MOST_TOLD)
                 say(f"{path}: {more} more")
@@ -39,9 +39,9 @@ def validate(
             continue
         for warning in warnings:
             say(f"warning: {warning}")
-        report.append(file_json(path, (what, warnings)))
+        report.append(file_json(path, (kind, warnings)))
         if not (quiet or json):
-            sys.stdout.write(f"{visible(str(path))}: {said(what)}\n")
+            sys.stdout.write(f"{visible(str(path))}: {said(kind)}\n")
     if json:
         sys.stdout.buffer.write(report_json(report))
     raise typer.Exit(code)

@@ -54,8 +54,8 @@ def watch(
         logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
         files = list(dict.fromkeys(str(absolute(t)) for t in logs))
         folders = [t for t in names if t not in logs]
-        if once and (gone := [t for t in folders if is_gone(t)]):  # otherwise wait for it
-            raise SourceError(f"cannot read {gone[0]}: no such file or folder")
+        if once and (missing := [t for t in folders if is_gone(t)]):  # otherwise wait for it
+            raise SourceError(f"cannot read {missing[0]}: no such file or folder")
         roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)
         if not (json or sys.stdout.isatty()):
             raise UsageError("watch needs a terminal; `watch --json` and `tail --events` write to a pipe")

@@ -167,16 +167,16 @@ def _value(option: Any) -> str:
 
 
 def _help(parameter: Any) -> str:
-    said = _flat(parameter.help or "")
+    text = _flat(parameter.help or "")
     default = parameter.default
     if default is None or default is False or default == () or callable(default) or parameter.required:
-        return said
+        return text
     named = getattr(parameter, "show_default", None)
     if named is False:
-        return said
+        return text
     shown = f"--{parameter.name.replace('_', '-')}" if default is True else str(default)
     shown = named if isinstance(named, str) else shown
-    return f"{said} Default: `{shown}`."
+    return f"{text} Default: `{shown}`."
 
 
 def _flat(text: str) -> str:
@@ -194,9 +194,9 @@ def configuration_page() -> str:
 
 def _settings() -> str:
     rows = ["| setting | variable | default |\n|---|---|---|\n"]
-    for one in fields(Settings):
-        default = "" if one.default in (None, ()) else f"`{str(one.default).lower()}`"
-        rows.append(f"| `{one.name.replace('_', '-')}` | `{PREFIX}{one.name.upper()}` | {default} |\n")
+    for setting in fields(Settings):
+        default = "" if setting.default in (None, ()) else f"`{str(setting.default).lower()}`"
+        rows.append(f"| `{setting.name.replace('_', '-')}` | `{PREFIX}{setting.name.upper()}` | {default} |\n")
     return "".join(rows)
 
 

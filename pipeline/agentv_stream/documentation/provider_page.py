@@ -21,7 +21,7 @@ ends early and calls reads and edits that failed a success."""
 
 
 def markdown(corpus: Path | None = None) -> str:
-    """docs/providers.md; with recordings, their counts follow what the code says."""
+    """docs/providers.md; with recordings, their counts follow the facts of the code."""
     out = [
         "# Providers and dialects",
         "",
@@ -40,7 +40,7 @@ def markdown(corpus: Path | None = None) -> str:
             out += ["", f"[How it is read](providers/{row.provider}.md).{also}"]
             provider = row.provider
         out += ["", f"### `{row.dialect}`, {'live' if row.live else 'on disk'}", ""]
-        out += [f"- {label}: {_code(label, said, row.provider)}" for label, said in facts_of(row)]
+        out += [f"- {label}: {_code(label, fact, row.provider)}" for label, fact in facts_of(row)]
         out += ["- missing from the log:", *(f"  - {loss}" for loss in row.losses)] if row.losses else []
     out += ["", "## Not supported, but named", "", *_foreign()]
     if corpus is not None:
@@ -48,10 +48,10 @@ def markdown(corpus: Path | None = None) -> str:
     return "\n".join(out) + "\n"
 
 
-def _code(label: str, said: str, provider: str) -> str:
+def _code(label: str, fact: str, provider: str) -> str:
     if label != STORED:
-        return said
-    places = [f"`{place}`" for place in said.split(", ")]
+        return fact
+    places = [f"`{place}`" for place in fact.split(", ")]
     if len(places) <= MOST_PLACES:
         return ", ".join(places)
     return f"{places[0]} and {len(places) - 1} other places ([which](providers/{provider}.md))"

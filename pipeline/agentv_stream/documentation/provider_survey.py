@@ -13,7 +13,7 @@ from agentv_stream.summary import SessionReader, read_file
 
 
 class Seen(Struct):
-    """What a run over the recordings found in one dialect. `faults` and `unknown` by name."""
+    """The findings of a run over the recordings in one dialect. `faults` and `unknown` by name."""
 
     files: int = 0
     records: int = 0

@@ -1,4 +1,4 @@
-"""What is read: each dialect with the command that makes it, the versions seen, its end rule and its losses.
+"""The dialects that are read, each with the command that makes it, the versions seen, its end rule and its losses.
 
 All facts come from the providers (`About`).
 """
@@ -16,7 +16,7 @@ STORED = "stored in"
 
 
 class DialectRow(Struct, frozen=True):
-    """One dialect of those that `providers --json` prints."""
+    """One dialect, as `providers --json` prints it."""
 
     provider: str
     title: str
@@ -65,7 +65,7 @@ def _places(dialect: Dialect, roots: Iterable[LogRoot]) -> Iterable[str]:
     for root in roots:
         # the first of several patterns is the newest layout; a root of other dialects has none of `places`
         places = dialect.about.places
-        for pattern in root.patterns[:1] if places is None else [one for one in places if one in root.patterns]:
+        for pattern in root.patterns[:1] if places is None else [place for place in places if place in root.patterns]:
             yield f"{root.default}/{pattern}"
 
 

@@ -1,4 +1,4 @@
-"""What `stats` and `import` write as JSON."""
+"""The JSON that `stats` and `import` write."""
 
 from typing import Literal
 
@@ -51,7 +51,7 @@ class ToolGroup(ToolRowFigures, frozen=True):
 
 
 class StatsReport(Struct):
-    """What `stats --json` writes: figures in total, and by group.
+    """The output of `stats --json`: figures in total, and by group.
 
     `since` and `until` are UTC; days, weeks and months are those of `timezone`, and hours the UTC time of their
     beginning. `cached`: sessions whose figures an earlier run kept. `price_table_date`: of the prices of estimates.
@@ -73,7 +73,7 @@ class StatsReport(Struct):
 
 
 class StatsByTool(Struct):
-    """What `stats --json` writes if tools are one of the groupings: the figures of groups are those of their calls."""
+    """The output of `stats --json` if tools are one of the groupings: the figures of groups are those of their calls."""
 
     schema_version: Literal["agentv_stream.stats.v1"]
     by: str
@@ -91,7 +91,7 @@ class StatsByTool(Struct):
 
 
 class ImportReport(Struct):
-    """What `import --json` writes. `parts` belong to other sessions, `others` are no sessions."""
+    """The output of `import --json`. `parts` belong to other sessions, `others` are no sessions."""
 
     schema_version: Literal["agentv_stream.import_report.v1"]
     found: int
@@ -116,7 +116,7 @@ class PlannedSource(Struct):
 
 
 class ImportPlan(Struct):
-    """What `import --dry-run --json` writes."""
+    """The output of `import --dry-run --json`."""
 
     schema_version: Literal["agentv_stream.import_plan.v1"]
     found: int

@@ -1,4 +1,4 @@
-"""What `check` and `validate` print as JSON."""
+"""The JSON that `check` and `validate` print."""
 
 from typing import Literal
 
@@ -36,7 +36,7 @@ class CheckedSource(Struct):
 
 
 class CheckReport(Struct):
-    """What `check --json` prints."""
+    """The output of `check --json`."""
 
     schema_version: Literal["agentv_stream.check.v1"]
     summary: CheckSummary
@@ -88,7 +88,7 @@ class ValidatedFile(Struct):
 
 
 class Validation(Struct):
-    """What `validate --json` prints."""
+    """The output of `validate --json`."""
 
     schema_version: Literal["agentv_stream.validation.v1"]
     valid: bool

@@ -1,4 +1,4 @@
-"""What commands list as JSON: sessions, tools, faults, cursors; and the state of a follower."""
+"""The JSON of lists: sessions, tools, faults, cursors; and the state of a follower."""
 
 from typing import Any, Literal
 
@@ -122,7 +122,7 @@ class CursorLine(Struct):
 
 
 class Health(Struct):
-    """What `/health` of `tail --metrics` answers."""
+    """The answer of `/health` of `tail --metrics`."""
 
     status: Literal["ok", "failing"]
     problems: list[str]

@@ -1,4 +1,4 @@
-"""What `report` writes as JSON."""
+"""The JSON that `report` writes."""
 
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ class ReportRun(Struct):
 
 
 class ReportFile(Struct):
-    """What `report --format json` writes. `approaches` and `tasks` hold the number of runs, and each figure's mean;
+    """The output of `report --format json`. `approaches` and `tasks` hold the number of runs, and each figure's mean;
     `compared` is how many of an approach's runs are in the differences, null without a baseline.
     """
 

@@ -1,4 +1,4 @@
-"""What `run` stores as JSON."""
+"""The JSON that `run` stores."""
 
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from agentv_stages.trajectory.trace_events import TraceEvent
 
 
 class RunFacts(Struct):
-    """Facts that only whoever ran the agent knows. Paths are names beside the result."""
+    """Facts that only the program that ran the agent knows. Paths are names beside the result."""
 
     command: list[str]
     started_at: str
@@ -31,13 +31,13 @@ class RunFacts(Struct):
 
 
 class RunOutputs(Outputs):
-    """Paths of what was written; `result` is in the lines of `run --json` only, null where it could not be written."""
+    """Paths of the written files; `result` is in the lines of `run --json` only, null where it could not be written."""
 
     result: str | UnsetType | None = UNSET
 
 
 class RunResult(ResultFile):
-    """What `run` stores of an attempt: the result of its session, and how the process ended."""
+    """The stored result of an attempt: the result of its session, and how the process ended."""
 
     outputs: RunOutputs  # pyright: ignore[reportIncompatibleVariableOverride] - a shape is never assigned to
     run: RunFacts | UnsetType = UNSET
@@ -57,7 +57,7 @@ class NoSession(Struct):
 
 
 class RunOutput(Struct):
-    """What `run` stores if the agent printed no stream: its one JSON object, or its text, in `result`."""
+    """The stored result if the agent printed no stream: its one JSON object, or its text, in `result`."""
 
     schema_version: Literal["agentv_stream.output.v1"]
     session: NoSession
