@@ -73,7 +73,7 @@ class StatsReport(Struct):
 
 
 class StatsByTool(Struct):
-    """The output of `stats --json` if tools are one of the groupings: the figures of groups are those of their calls."""
+    """The output of `stats --json` if tools are a grouping: the figures of groups are those of their calls."""
 
     schema_version: Literal["agentv_stream.stats.v1"]
     by: str
