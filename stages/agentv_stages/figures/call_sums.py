@@ -42,11 +42,26 @@ class CallSums:
         """
         known = self._calls.get(usage.key)
         if known is not None:
+            if _differ_in_output_only(known, usage):
+                return known, self._with_output(known, usage)
             self._sum(known).add(known, -1)
             usage = better(known, usage)
-        self._calls.put(usage.key, self._kept(usage))
+        self._calls.put(usage.key, usage)
         self._sum(usage).add(usage)
         return known, usage
+
+    def _with_output(self, known: TokenUsage, usage: TokenUsage) -> TokenUsage:
+        """As `take`, where at most the output differs."""
+        if known.output_final == usage.output_final:
+            kept = usage if (usage.output or 0) > (known.output or 0) else known
+        else:
+            kept = usage if usage.output_final else known
+        self._calls.put(usage.key, kept)
+        if kept is usage:
+            tokens = self._sum(known)
+            tokens.output = (tokens.output or 0) + (usage.output or 0) - (known.output or 0)
+            tokens.unsure += known.output_final - usage.output_final
+        return kept
 
     def of(self, stream: str) -> Tokens:
         """The sum of a stream's calls so far, or of all streams' (`ALL`)."""
@@ -127,7 +142,7 @@ class CallSums:
 
     def remembered(self) -> dict[str, TokenUsage]:
         """The remembered calls, which with `rows` are the state."""
-        return self._calls.items()
+        return {key: self._kept(usage) for key, usage in self._calls.items().items()}
 
     def restore(self, rows: list[StreamModel], calls: dict[str, TokenUsage]) -> None:
         self.rows = rows
@@ -137,3 +152,20 @@ class CallSums:
         for row in rows:
             self._models.setdefault(row.stream, []).append(row.tokens)
         self._stale = dict.fromkeys(self._models)
+
+
+def _differ_in_output_only(known: TokenUsage, usage: TokenUsage) -> bool:
+    """Whether two records of a call are alike but for the output, as the lines of a message are."""
+    return (
+        known.input == usage.input
+        and known.output is not None
+        and usage.output is not None
+        and known.cached == usage.cached
+        and known.cache_write == usage.cache_write
+        and known.cache_write_1h == usage.cache_write_1h
+        and known.reasoning == usage.reasoning
+        and known.model == usage.model
+        and known.cost_usd == usage.cost_usd
+        and known.of_subagent == usage.of_subagent
+        and known.source.stream == usage.source.stream
+    )

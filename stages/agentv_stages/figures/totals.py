@@ -201,7 +201,7 @@ class Totals:
 
     def _call(self, usage: TokenUsage) -> None:
         state = self.state
-        covered = self._covering(usage.source)
+        covered = self._covering(usage.source) if state.covered_ms is not None else ()
         if usage.input is not None and usage.source.stream == MAIN and not usage.of_subagent:
             state.last_input = usage.input
         known, usage = self._calls.take(usage)
