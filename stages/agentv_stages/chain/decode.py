@@ -17,25 +17,15 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from agentv_stages.chain.depth import PAYLOAD_OF
 from agentv_stages.chain.interleaved import Interleaved
 from agentv_stages.chain.objects import objects
 from agentv_stages.chain.pruning import prune
 from agentv_stages.chain.torn_document import whole_part
 from agentv_stages.chain.welded import at_end, cut
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.event import (
-    EMPTY_OBJECT,
-    PAYLOADS,
-    AssistantText,
-    Event,
-    Reasoning,
-    SessionEnd,
-    ToolCall,
-    ToolResult,
-    UserText,
-)
 from agentv_stages.model.fault import Fault, Reason
-from agentv_stages.model.payload import EMPTY_STRING, MAX_DEPTH, read_json, to_raw, too_deep
+from agentv_stages.model.payload import read_json, to_raw
 from agentv_stages.model.provider import REFUSED, DecodeContext, Dialect, RecordDecoder
 from agentv_stages.model.stage import Flushed
 
@@ -45,16 +35,6 @@ if TYPE_CHECKING:  # compiling the rules takes time, and most sessions are not r
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
-_PAYLOADS: dict[type[Event], tuple[str, Raw | None]] = {
-    UserText: ("body", EMPTY_STRING),
-    AssistantText: ("text_json", EMPTY_STRING),
-    Reasoning: ("text_json", EMPTY_STRING),
-    ToolCall: ("input_json", EMPTY_OBJECT),
-    ToolResult: ("output_json", None),
-    SessionEnd: ("result_json", None),
-}
-"""Events whose payload may be a list or an object -> its field, and the value that says nothing."""
-_QUOTE = ord('"')
 _SHORT = 12  # bytes of a payload that hold no secret of a known form
 _array = msgspec.json.Decoder(list[Raw])
 
@@ -111,7 +91,6 @@ class Decode:
                     if self._ahead:
                         break
         self._moved_on(batch, list(rest))
-        _cap_depth(batch)
         if self.redactor is not None:
             _redact_made(batch, self.redactor)
         if batch.begun or self._sessions.ids:
@@ -143,7 +122,6 @@ class Decode:
             self.decoder.flush(batch)
         except REFUSED as error:  # what the decoder held cannot be decoded; each of its records could
             batch.faults.append(Fault("schema", batch.file, 0, 0, 0, f"held to the end: {error}", b""))
-        _cap_depth(batch)
         if self.redactor is not None:
             _redact_made(batch, self.redactor)
         return (batch,) if batch.events or batch.faults or batch.ignored else ()
@@ -335,39 +313,20 @@ class Decode:
         return not batch.unknown
 
 
-def _cap_depth(batch: Batch) -> None:
-    """Empties the payloads that are nested too deeply: each is a fault, and the rest of its record is used."""
-    for i, event in enumerate(batch.events):
-        capped = _PAYLOADS.get(type(event))
-        if capped is None:
-            continue
-        name, empty = capped
-        payload = getattr(event, name)
-        if payload is None or len(payload) <= MAX_DEPTH or memoryview(payload)[0] == _QUOTE:
-            continue
-        data = bytes(payload)
-        if too_deep(data):
-            source = event.source
-            record = next((r for r in batch.records if r.offset == source.offset), None)
-            record = record or Record(data, source.offset, source.row)
-            batch.fault("too-deep", record, f"the {PAYLOADS[name]} is nested deeper than {MAX_DEPTH} levels")
-            batch.events[i] = replace(event, **{name: empty})
-
-
 def _redact_made(batch: Batch, redactor: "Redactor") -> None:
     """Redacts the payloads that a decoder has made, of pieces of several records or of JSON in a text: no record alone
     showed the secrets in them. Those that are part of their record were redacted with it."""
     records = batch.records
     first = records[0].row if records else 0
     for i, event in enumerate(batch.events):
-        capped = _PAYLOADS.get(type(event))
-        payload = getattr(event, capped[0]) if capped is not None else None
-        if capped is None or payload is None or len(payload) < _SHORT:
+        name = PAYLOAD_OF.get(type(event))
+        payload = getattr(event, name) if name is not None else None
+        if name is None or payload is None or len(payload) < _SHORT:
             continue
         at, data = event.source.row - first, bytes(payload)
         whole = records[at].data if 0 <= at < len(records) and records[at].row == event.source.row else b""
         if (redacted := redactor.redact_part(data, whole)) is not data:
-            batch.events[i] = replace(event, **{capped[0]: Raw(redacted)})
+            batch.events[i] = replace(event, **{name: Raw(redacted)})
 
 
 def _take_back(record: Record, batch: Batch) -> None:

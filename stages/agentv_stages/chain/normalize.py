@@ -3,6 +3,7 @@
 In: batches with events. Out: the same batches, each `ToolCall` replaced by a call with its second block of fields
 filled.
 Keys of a call's input are only added (`file_path`, `skill`, `pattern`), never changed. Input of any shape is accepted.
+A payload that is nested too deeply is emptied (fault `too-deep`).
 This stage must run between the decoder and `Pair`, because `Pair` puts the calls into their results.
 """
 
@@ -12,9 +13,10 @@ from weakref import WeakKeyDictionary
 
 from msgspec import UNSET, Raw, Struct
 
+from agentv_stages.chain.depth import LONGEST_SHALLOW, PAYLOAD_OF, capped
 from agentv_stages.model.arguments import DecodeFields, fields_decoder, loose_json, patch_of, paths_in, with_key
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.event import EMPTY_OBJECT, Kind, Origin, ToolCall
+from agentv_stages.model.event import EMPTY_OBJECT, Kind, Origin, ToolCall, ToolResult
 from agentv_stages.model.patch import read_patch
 from agentv_stages.model.payload import add_key, to_raw
 from agentv_stages.model.stage import Flushed
@@ -65,8 +67,20 @@ class Normalize:
         events = batch.events
         call = self.call
         for i, event in enumerate(events):
-            if type(event) is ToolCall and not event.tool:  # else its decoder read it normalised
-                events[i] = call(event)
+            kind = type(event)
+            if kind is ToolResult:
+                payload = event.output_json  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
+                if payload is not None and len(payload) > LONGEST_SHALLOW:
+                    events[i] = capped(event, payload, batch)
+            elif kind is ToolCall:
+                asked: ToolCall = event  # type: ignore[assignment]  # as above
+                if len(asked.input_json) > LONGEST_SHALLOW:
+                    asked = capped(asked, asked.input_json, batch)  # type: ignore[assignment]  # the same kind
+                events[i] = asked if asked.tool else call(asked)  # with a tool, its decoder read it normalised
+            elif kind in PAYLOAD_OF:
+                payload = getattr(event, PAYLOAD_OF[kind])
+                if payload is not None and len(payload) > LONGEST_SHALLOW:
+                    events[i] = capped(event, payload, batch)
         return (batch,)
 
     def flush(self) -> Iterable[Batch]:
