@@ -29,8 +29,8 @@ MOST_ANSWERS = 64  # of one id that a new record is compared with
 MOST_BLOCKS = 64  # of one answer
 Prompt: TypeAlias = tuple[int | None, int | None, int | None]
 Block: TypeAlias = AssistantText | Reasoning | ToolCall
-Single: TypeAlias = tuple[TokenUsage, str | int, int, int]
-"""An answer, in short: its tokens, the mark of its first block, results and inputs before it."""
+Single: TypeAlias = tuple[TokenUsage, tuple[str | int, ...], int, int]
+"""An answer, in short: its first tokens, marks of its blocks, results and inputs before its last record."""
 
 
 class Answer(Struct, array_like=True):
@@ -69,17 +69,34 @@ class Answers:
         self._single: dict[str, Single] = {}
         self._single_before: dict[str, Single] = {}
 
-    def is_first(self, block_event: Block, usage: TokenUsage, counts: Counts) -> bool:
-        """Whether a record of a block and its tokens is of an answer with a new id; notes it, as `piece` does."""
+    def keeps_id(self, block_event: Block, usage: TokenUsage, counts: Counts) -> bool:
+        """Whether a record of a block and its tokens is of an answer that no other shares its id with; notes it, as
+        `piece` does.
+        """
         key = usage.key
-        if key in self._single or not usage.input or key != block_event.message_id or key in self._single_before:
+        if key != block_event.message_id or not usage.input:
             return False
-        if self._recent.get(key) is not None:
-            return False
-        if len(self._single) >= MOST_IDS:
-            self._single_before, self._single = self._single, {}
         block = block_event.call_id if type(block_event) is ToolCall else len(block_event.text_json)  # type: ignore[union-attr]  # narrowed by `type`, which mypy does not follow
-        self._single[key] = usage, block, counts.results, counts.inputs
+        single = self._single.get(key)
+        if single is None:
+            if key in self._single_before or self._recent.get(key) is not None:
+                return False
+            if len(self._single) >= MOST_IDS:
+                self._single_before, self._single = self._single, {}
+            self._single[key] = usage, (block,), counts.results, counts.inputs
+            return True
+        first, blocks, _, inputs = single
+        if (
+            inputs != counts.inputs
+            or usage.input != first.input
+            or usage.cached != first.cached
+            or usage.cache_write != first.cache_write
+            or usage.source.stream != first.source.stream
+            or usage.source.answer != first.source.answer
+            or len(blocks) >= MOST_BLOCKS
+        ):
+            return False
+        self._single[key] = first, (*blocks, block), counts.results, inputs
         return True
 
     def numbered(self, message_id: str, stream: str, number: int) -> str:
@@ -150,10 +167,10 @@ class Answers:
 
 
 def _answer_of(single: Single) -> Answer:
-    usage, block, results, inputs = single
+    usage, blocks, results, inputs = single
     source = usage.source
     prompt = usage.input, usage.cached, usage.cache_write
-    return Answer(usage.key, source.stream, source.answer or PIECES, prompt, [str(block)], results, inputs)
+    return Answer(usage.key, source.stream, source.answer or PIECES, prompt, [*map(str, blocks)], results, inputs)
 
 
 def mark(block: Block, counted: bool) -> str:

@@ -19,7 +19,10 @@ from agentv_stages.model.event import (
     PIECES,
     AnyEvent,
     Events,
+    Notification,
+    QueueOperation,
     Retract,
+    SessionEnd,
     SessionInfo,
     SlashCommand,
     Source,
@@ -29,6 +32,8 @@ from agentv_stages.model.event import (
 )
 
 MOST_SHARED = 64
+_NO_ANSWERS = frozenset((Notification, QueueOperation, SessionInfo, SessionEnd))
+"""Kinds of events of which no answer consists, and which none ends."""
 
 
 class StreamState(Struct, array_like=True):
@@ -94,7 +99,7 @@ class Identity:
         out: list[AnyEvent] | None = None
         last: Source | None = None
         plain = False  # the current record stays as it is
-        stream, name, is_first = self._stream, self._name, self._answers.is_first
+        stream, name, keeps_id = self._stream, self._name, self._answers.keeps_id
         newest_ms, last_id, note = stream.known.newest_ms, stream.last_id, stream.known.noted.append
         names, few = stream.known.names, stream.known.few
         at, end = -1, len(events)
@@ -146,17 +151,25 @@ class Identity:
                     elif kind is UserText:
                         stream.inputs += 1
                         stream.native = ""
-                    elif i + 1 == end or events[i + 1].source is not source:
-                        if kind in BLOCKS and event.message_id == stream.native and answer == stream.number:  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
-                            plain = stream.plain
-                        else:
+                    elif i + 1 == end or (after := events[i + 1]).source is not source:
+                        if kind in BLOCKS:
+                            if event.message_id == stream.native and answer == stream.number:  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
+                                plain = stream.plain
+                            else:
+                                plain = self._is_own_answer(source, events, i)
+                        elif kind not in _NO_ANSWERS:
                             plain = self._is_own_answer(source, events, i)
-                    elif i + 2 == end or events[i + 2].source is not source:
-                        usage: TokenUsage = events[i + 1]  # type: ignore[assignment]  # as above
-                        if kind in BLOCKS and type(usage) is TokenUsage and is_first(event, usage, stream):  # type: ignore[arg-type]  # as above
-                            stream.native, stream.number, stream.plain = usage.key, answer or PIECES, True
-                        else:
-                            plain = self._is_own_answer(source, events, i)
+                    elif (
+                        type(after) is TokenUsage
+                        and kind in BLOCKS
+                        and (
+                            i + 2 == end
+                            or (ending := events[i + 2]).source is not source
+                            or (type(ending) is SessionEnd and (i + 3 == end or events[i + 3].source is not source))
+                        )
+                        and keeps_id(event, after, stream)  # type: ignore[arg-type]  # as above
+                    ):
+                        stream.native, stream.number, stream.plain = after.key, answer or PIECES, True
                     else:
                         plain = self._is_own_answer(source, events, i)
             elif plain and type(event) is UserText:
@@ -203,7 +216,7 @@ class Identity:
         if not base_id or base_id == stream.last_id or base_id in stream.shared:
             self._copied = self._is_like_earlier(source, events, at)
         else:
-            self._copied = stream.known.has(base_id, source.time_ms)
+            self._copied = stream.known.has(source)
         stream.last_id, self._at = base_id, at
         return not self._copied
 
@@ -215,11 +228,11 @@ class Identity:
         contents = contents_of(events, at)
         if base_id and base_id not in stream.shared:
             before = contents_of(events, self._at) if self._at >= 0 else stream.last_contents
-            if contents == before and stream.known.has(base_id, time_ms):
+            if contents == before and stream.known.has(source):
                 return True
             if len(stream.shared) < MOST_SHARED:
                 stream.shared.add(base_id)
-        return stream.known.has(base_id, time_ms, contents + source.length)
+        return stream.known.has_contents(base_id, time_ms, contents + source.length)
 
     def _is_own_answer(self, source: Source, events: Events, at: int) -> bool:
         """Notes what a record that may hold a piece says; whether its answer's own id is the one in the log."""
@@ -303,7 +316,7 @@ class Identity:
             contents += source.length
         if not base_id and source.answer is not None:
             contents += id_summed(event)
-        if self._stream.known.has(base_id, time_ms, contents):
+        if self._stream.known.has_contents(base_id, time_ms, contents):
             return contents not in self._own
         self._own.append(contents)
         return False

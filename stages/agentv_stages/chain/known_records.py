@@ -1,14 +1,16 @@
 """A compact memory of the records of a stream: whether a record is a copy of an earlier one, however far back.
 
-A record with a time becomes one number of 64 bits: its time in the upper 42 bits, a checksum of its id or contents in
-the lower 22. Logs are written in the order of time, so nearly every record is the newest so far: it is new, and its
-number is made later, with many others. Only an older one is searched for. Records without a time are numbers by hash,
-in 256 sorted tables. A million records take 9 MB, and the latest up to 5 MB.
+A record with a time becomes one number of 64 bits: its time in the upper 42 bits, a checksum of its id in the lower 22.
+Logs are written in the order of time, so nearly every record is the newest so far: it is new, and its number is made
+later, with many others. Only an older one is searched for. A record that needs its contents to be recognised has a
+number in a table of its own. Records without a time are numbers by hash, in 256 sorted tables. A million records take
+9 MB, and the latest up to 3 MB.
 """
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from hashlib import blake2b
+from operator import attrgetter
 from zlib import crc32
 
 from msgspec import Struct
@@ -22,28 +24,31 @@ _SUM_BITS = 64 - _TIME_BITS
 _TIMES = (1 << _TIME_BITS) - 1
 _SUMS = (1 << _SUM_BITS) - 1
 _TABLE_SHIFT = 56
+_time_of = attrgetter("time_ms")
 
 
 class KnownState(Struct, array_like=True):
-    """The numbers of the records, 8 bytes each, and the latest time."""
+    """The numbers of the records, 8 bytes each, and the latest time. `marked` are those made of contents."""
 
     timed: bytes = b""
     timeless: bytes = b""
     newest_ms: int = -1
+    marked: bytes = b""
 
 
 class KnownRecords:
-    """The records of one stream. `noted` are the latest ones with a time, oldest first, whose numbers are not made yet;
-    `names` are the latest ones without.
+    """The records of one stream. `noted` are the latest ones with a time, in order of time, whose numbers are not made
+    yet: all are later than those with a number. `names` are the latest records without a time.
     """
 
-    __slots__ = ("_timed", "_timeless", "names", "newest_ms", "noted")
+    __slots__ = ("_marked", "_timed", "_timeless", "names", "newest_ms", "noted")
 
     def __init__(self) -> None:
         self.newest_ms = -1
         self.noted: list[Source] = []
         self.names: set[str] = set()
         self._timed: array[int] = array("Q")
+        self._marked: array[int] = array("Q")
         self._timeless: dict[int, array[int]] = {}
 
     @property
@@ -51,19 +56,32 @@ class KnownRecords:
         """How many names there may be while they are all that is known of records without a time."""
         return 0 if self._timeless else MOST_NAMES - 1
 
-    def has(self, record_id: str, time_ms: int | None, contents: int = 0) -> bool:
-        """Whether a record came before; remembers it. `contents`: a checksum of its content, 0 where id and time
-        identify it.
-        """
+    def has(self, source: Source) -> bool:
+        """Whether a record with this id and time came before; remembers it."""
+        time_ms, noted = source.time_ms, self.noted
         if time_ms is None:
-            return self._has_timeless(f"{record_id} {contents}" if contents else record_id)
-        if self.noted:
-            self.compress()
+            return self._has_name(source.base_id)
         if time_ms > self.newest_ms:
             self.newest_ms = time_ms
-        return _insert(self._timed, _number(record_id, time_ms, contents))
+            noted.append(source)
+            return False
+        at = after = bisect_right(noted, time_ms, key=_time_of)
+        while at and noted[at - 1].time_ms == time_ms:
+            at -= 1
+            if noted[at].base_id == source.base_id:
+                return True
+        if not at:  # a record with a number may have this time
+            return _insert(self._timed, _number(source.base_id, time_ms))
+        noted.insert(after, source)
+        return False
 
-    def _has_timeless(self, name: str) -> bool:
+    def has_contents(self, record_id: str, time_ms: int | None, contents: int) -> bool:
+        """Whether a record with this id, time and checksum of contents came before; remembers it."""
+        if time_ms is None:
+            return self._has_name(f"{record_id} {contents}")
+        return _insert(self._marked, _number(record_id, time_ms, contents))
+
+    def _has_name(self, name: str) -> bool:
         names = self.names
         if name in names:
             return True
@@ -85,26 +103,33 @@ class KnownRecords:
 
     def compress(self) -> None:
         """Makes the numbers of the noted records."""
-        for_long = not self.noted or (self.noted[-1].time_ms or 0) <= _TIMES
-        self._timed.extend([_number(source.base_id, source.time_ms or 0, 0) for source in self.noted])
+        timed = self._timed
+        numbers = [
+            (source.time_ms & _TIMES) << _SUM_BITS | crc32(source.base_id.encode("utf-8", "surrogatepass")) & _SUMS  # type: ignore[operator]  # noted records have a time
+            for source in self.noted
+        ]
         self.noted.clear()
-        if not for_long:  # a clock ahead of 2109: larger times are no larger numbers
-            self._timed = array("Q", sorted(self._timed))
+        numbers.sort()  # those of one time are in the order of the log
+        later = bisect_right(numbers, timed[-1]) if timed else 0  # after 2109, larger times are no larger numbers
+        for number in numbers[:later]:
+            _insert(timed, number)
+        timed.extend(numbers[later:])
 
     def snapshot(self) -> KnownState:
         self.compress()
         self._take_names()
         timeless = b"".join(self._timeless[key].tobytes() for key in sorted(self._timeless))
-        return KnownState(self._timed.tobytes(), timeless, self.newest_ms)
+        return KnownState(self._timed.tobytes(), timeless, self.newest_ms, self._marked.tobytes())
 
     def restore(self, snapshot: KnownState, /) -> None:
         self.newest_ms, self.noted, self.names = snapshot.newest_ms, [], set()
-        self._timed, self._timeless = array("Q", snapshot.timed), {}
+        self._timed, self._marked = array("Q", snapshot.timed), array("Q", snapshot.marked)
+        self._timeless = {}
         for number in array("Q", snapshot.timeless):
-            _insert(self._timeless.setdefault(number >> _TABLE_SHIFT, array("Q")), number)
+            self._timeless.setdefault(number >> _TABLE_SHIFT, array("Q")).append(number)
 
 
-def _number(record_id: str, time_ms: int, contents: int) -> int:
+def _number(record_id: str, time_ms: int, contents: int = 0) -> int:
     """The number of a record with a time: larger for a later one."""
     return (time_ms & _TIMES) << _SUM_BITS | crc32(
         record_id.encode("utf-8", "surrogatepass"), contents & 0xFFFFFFFF

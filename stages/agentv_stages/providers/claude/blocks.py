@@ -65,9 +65,9 @@ class Seen(Struct):
             self.message_id, self.usage, self.final = "", NULL, False
 
 
-def piece_of(request_id: str | None) -> int:
+def piece_of(request_id: Raw) -> int:
     """`Source.answer` of an assistant line."""
-    return ~crc32(request_id.encode("utf-8", "surrogatepass")) if request_id else PIECES
+    return ~crc32(request_id) if request_id and request_id != NULL else PIECES
 
 
 def part(index: int) -> str:

@@ -117,8 +117,8 @@ class SessionDecoder:
         if line.uuid is not None and self._stream is None and not line.isSidechain:
             recent = state.branches.recent
             recent.append(line.uuid)
-            if len(recent) > MOST_RECORDS:
-                del recent[:-MOST_RECORDS]
+            while len(recent) > MOST_RECORDS:
+                recent.pop(0)
 
     def flush(self, batch: Batch) -> None:
         if self.state.copies is not None:
@@ -173,7 +173,7 @@ class SessionDecoder:
         for record in copies.waiting:
             self.decode(record, batch)
 
-    def _source(self, line: SessionLine | MetaLine, record: Record) -> Source:
+    def _source(self, line: SessionLine | MetaLine, record: Record, answer: int = PIECES) -> Source:
         return Source(
             self.context.file,
             record.row,
@@ -182,7 +182,7 @@ class SessionDecoder:
             parse_iso(line.timestamp),
             self._stream or (sidechain(line.agentId or "unknown") if line.isSidechain else "main"),
             line.uuid or "",
-            piece_of(line.requestId) if type(line) is SessionLine else PIECES,
+            answer,
         )
 
     def _root(self, record: Record, sidechain: bool | None, batch: Batch) -> None:
@@ -214,7 +214,7 @@ class SessionDecoder:
         batch.events.append(SessionInfo(source, "", state.session_id, model, line.version, state.cwd, branch))
 
     def _assistant(self, line: SessionLine, message: ApiMessage, record: Record, batch: Batch) -> None:
-        source = self._source(line, record)
+        source = self._source(line, record, piece_of(line.requestId))
         synthetic = message.model == SYNTHETIC_MODEL or bool(line.isApiErrorMessage)
         state = self.state
         message_id = message.id or line.uuid or f"m{record.row}"

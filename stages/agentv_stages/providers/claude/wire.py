@@ -81,7 +81,7 @@ class StreamLine(Struct, gc=False):
     tool_use_result: Structured = None
     tool_result_meta: list[ResultMeta] | None = None
     supersedes: list[str] | None = None
-    request_id: str | None = None
+    request_id: Raw = ABSENT
 
 
 class SystemLine(Struct, gc=False):
@@ -213,7 +213,7 @@ class SessionLine(Struct, gc=False):
     permissionDecision: PermissionDecision | None = None
     version: str | None = None
     promptSource: str | None = None
-    requestId: str | None = None
+    requestId: Raw = ABSENT
 
 
 class ForkedFrom(Struct, gc=False):
