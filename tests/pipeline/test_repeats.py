@@ -5,14 +5,14 @@ from pathlib import Path
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stream.following.growing import GrowingFile, OpenFiles
-from agentv_stream.following.inputs import LONG, Counts, Repeated, Seen, record_hash
+from agentv_stream.following.inputs import LONG, Counts, Repeated, TakenRecords, record_hash
 
 A, B, C = (letter * LONG for letter in (b"a", b"b", b"c"))
 SHORT = b'{"type":"turn.started"}'
 
 
 def told(
-    seen: Seen, one: Repeated, *records: bytes, others: list[Repeated] | None = None, row: int = 0
+    seen: TakenRecords, one: Repeated, *records: bytes, others: list[Repeated] | None = None, row: int = 0
 ) -> list[Record]:
     batch = Batch("log", records=[Record(data, 0, row + n) for n, data in enumerate(records)])
     seen.keep_new(batch, one, others or [])
@@ -24,13 +24,13 @@ def nothing() -> Counts:
 
 
 def test_a_first_file_repeats_nothing_whatever_it_says_twice() -> None:
-    seen = Seen(nothing)
+    seen = TakenRecords(nothing)
     assert [r.data for r in told(seen, Repeated(), A, A, B)] == [A, A, B]
     assert seen.counts() == {record_hash(A): 2, record_hash(B): 1}
 
 
 def test_a_further_generation_is_skipped_as_often_as_it_was_told_and_its_rows_go_on() -> None:
-    seen = Seen(nothing)
+    seen = TakenRecords(nothing)
     told(seen, Repeated(), A, A, B)
     again = Repeated()
     again.begin(seen.counts())
@@ -40,7 +40,7 @@ def test_a_further_generation_is_skipped_as_often_as_it_was_told_and_its_rows_go
 
 
 def test_a_short_record_counts_as_repeated_only_among_others() -> None:
-    seen = Seen(nothing)
+    seen = TakenRecords(nothing)
     told(seen, Repeated(), SHORT, A)
     again = Repeated()
     again.begin(seen.counts())
@@ -51,7 +51,7 @@ def test_a_short_record_counts_as_repeated_only_among_others() -> None:
 
 
 def test_what_one_file_tells_another_one_may_repeat() -> None:
-    seen = Seen(nothing)
+    seen = TakenRecords(nothing)
     first, second = Repeated(), Repeated()
     first.begin({})
     second.begin({})
@@ -63,7 +63,7 @@ def test_what_one_file_tells_another_one_may_repeat() -> None:
 
 
 def test_after_a_session_is_read_again_the_cursors_hashes_count_no_more() -> None:
-    seen = Seen(lambda: {record_hash(A): 1})
+    seen = TakenRecords(lambda: {record_hash(A): 1})
     assert seen.counts() == {record_hash(A): 1}
     seen.drop()
     assert seen.counts() == {}
@@ -74,13 +74,13 @@ def test_after_a_restart_what_stands_before_the_position_is_no_repetition_any_mo
     path.write_bytes(b"\n".join([A, B]) + b"\n")
     stored = {record_hash(A): 2, record_hash(B): 1, record_hash(C): 1}
     one = Repeated()
-    Seen(lambda: dict(stored)).gone_on(one, GrowingFile(str(path), OpenFiles()), len(A) + 1)
+    TakenRecords(lambda: dict(stored)).gone_on(one, GrowingFile(str(path), OpenFiles()), len(A) + 1)
     assert one.known == {record_hash(A): 1, record_hash(B): 1, record_hash(C): 1}
-    Seen(lambda: dict(stored)).gone_on(one, GrowingFile(str(tmp_path / "gone"), OpenFiles()), 10)
+    TakenRecords(lambda: dict(stored)).gone_on(one, GrowingFile(str(tmp_path / "gone"), OpenFiles()), 10)
     assert one.known == stored
     packed = tmp_path / "log.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    Seen(lambda: dict(stored)).gone_on(one, GrowingFile(str(packed), OpenFiles()), len(A) + 1)
+    TakenRecords(lambda: dict(stored)).gone_on(one, GrowingFile(str(packed), OpenFiles()), len(A) + 1)
     assert one.known == {record_hash(A): 1, record_hash(B): 1, record_hash(C): 1}
 
 
@@ -89,13 +89,13 @@ def test_after_a_restart_a_stretch_of_repetitions_goes_on_where_it_was_in_one(tm
     path.write_bytes(A + b"\n")
     stored = {record_hash(A): 1, record_hash(SHORT): 1}
     for repeating, kept in ((True, []), (False, [SHORT])):
-        seen, one = Seen(lambda: dict(stored)), Repeated(None, 1, repeating)
+        seen, one = TakenRecords(lambda: dict(stored)), Repeated(None, 1, repeating)
         seen.gone_on(one, GrowingFile(str(path), OpenFiles()), len(A) + 1)
         assert [r.data for r in told(seen, one, SHORT)] == kept
 
 
 def test_a_row_of_a_store_is_taken_once() -> None:
-    seen, one = Seen(nothing), Repeated()
+    seen, one = TakenRecords(nothing), Repeated()
     assert not seen.row_taken(one, look=True)("m1")
     assert not seen.row_taken(one, look=False)("m1")
     assert seen.row_taken(one, look=False)("m1")

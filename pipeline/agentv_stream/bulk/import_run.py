@@ -18,7 +18,7 @@ from agentv_stream.bulk.manifest import MANIFEST, DataFile, Manifest, first_mani
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.places import sweep_left
 from agentv_stream.bulk.shards import make_groups, make_shards, one_by_one, write_shards
-from agentv_stream.bulk.state import Entry, State, unchanged
+from agentv_stream.bulk.state import Entry, Progress, unchanged
 from agentv_stream.bulk.unit import Unit, Work
 from agentv_stream.bulk.verifying import is_whole, without_damaged
 from agentv_stream.bulk.worker import key_of
@@ -32,7 +32,9 @@ class ImportRun:
     Messages for people are added to `outcome`.
     """
 
-    def __init__(self, work: Work, units: list[Unit], places: dict[str, str], state: State, outcome: Outcome) -> None:
+    def __init__(
+        self, work: Work, units: list[Unit], places: dict[str, str], state: Progress, outcome: Outcome
+    ) -> None:
         self._work = work
         self._units = units
         self._places = places

@@ -21,7 +21,7 @@ from agentv_stages.model.provider import plain_context
 from agentv_stages.providers import NAMES, get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
-from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work
+from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work
 from agentv_stream.discovery.kept_file import KeptFile
 from agentv_stream.rates import Rates, installed_version
 from agentv_stream.release import running_version
@@ -35,7 +35,7 @@ MOST_BYTES = 256 * 1024 * 1024
 """Of all entries; of more, those that were not used for the longest time are removed."""
 
 
-class State(Struct, array_like=True, frozen=True):
+class FileState(Struct, array_like=True, frozen=True):
     """A file of a session as it was when it was read; times in nanoseconds."""
 
     path: str
@@ -45,11 +45,11 @@ class State(Struct, array_like=True, frozen=True):
     inode: int
 
 
-class Entry(Struct, array_like=True):
+class KeptSession(Struct, array_like=True):
     """A session. `files` begin with its log; `left_out` are those of sub-agents that were not to be read. Of one that
     was not `met` in a folder, but named, nobody examined whether it ran."""
 
-    files: list[State]
+    files: list[FileState]
     left_out: list[str]
     met: bool
     provider: str
@@ -57,7 +57,7 @@ class Entry(Struct, array_like=True):
 
 
 _encode = msgspec.json.Encoder().encode  # MessagePack cannot hold more than 64 bits: a log may claim any number
-_decode = msgspec.json.Decoder(Entry).decode
+_decode = msgspec.json.Decoder(KeptSession).decode
 
 
 class KeptFigures:
@@ -91,7 +91,7 @@ class KeptFigures:
                 waiting.append(unit)
                 continue
             known.append(unit)
-            companions = [Seen(state.path, state.size, state.mtime_ns) for state in entry.files[1:]]
+            companions = [ReadFile(state.path, state.size, state.mtime_ns) for state in entry.files[1:]]
             report.done.append(Done(unit=unit, companions=companions, left_out=entry.left_out, provider=entry.provider))
             certain = not may_be_companions(get_provider(entry.provider))
             report.separate.append(Separate(unit.name, Summary(), certain, entry.session))
@@ -133,7 +133,7 @@ class KeptFigures:
             if removed:
                 database.execute("VACUUM")
 
-    def _new(self) -> Iterator[tuple[str, Entry]]:
+    def _new(self) -> Iterator[tuple[str, KeptSession]]:
         """What was read from files that did not change since before the run, by their times and as they were found:
         another machine's clock may be late."""
         latest = self._begun_ns - AT_REST_NS
@@ -147,10 +147,10 @@ class KeptFigures:
             files = [state for path, _, _ in found for state in _state(path)]
             if [(state.path, state.size, state.mtime_ns) for state in files] == found:
                 if all(max(state.mtime_ns, state.ctime_ns) < latest for state in files):
-                    yield done.unit.name, Entry(files, done.left_out, done.unit.met, done.provider, session)
+                    yield done.unit.name, KeptSession(files, done.left_out, done.unit.met, done.provider, session)
 
-    def _entries(self, units: Sequence[Unit]) -> dict[str, Entry]:
-        entries: dict[str, Entry] = {}
+    def _entries(self, units: Sequence[Unit]) -> dict[str, KeptSession]:
+        entries: dict[str, KeptSession] = {}
         with self.kept.opened() as database:
             if database is None:
                 return entries
@@ -170,7 +170,7 @@ class KeptFigures:
                         self._rates.take(model, rates)
         return entries
 
-    def _holds(self, unit: Unit, entry: Entry) -> bool:
+    def _holds(self, unit: Unit, entry: KeptSession) -> bool:
         """Whether the session consists of the same files, and none of them changed."""
         if (unit.met and not entry.met) or any([state] != _state(state.path) for state in entry.files):
             return False
@@ -189,13 +189,13 @@ def _can_be_kept(unit: Unit) -> bool:
     return unit.session is None and unit.raw is None and not object_store.is_url(unit.source)
 
 
-def _state(path: str) -> list[State]:
+def _state(path: str) -> list[FileState]:
     """The state of a file; none where it is gone."""
     try:
         stat = os.stat(path)  # noqa: PTH116 - the faster way
     except OSError:
         return []
-    return [State(path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)]
+    return [FileState(path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)]
 
 
 def _keep_to_limit(database: sqlite3.Connection) -> bool:

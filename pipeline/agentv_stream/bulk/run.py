@@ -24,7 +24,7 @@ from agentv_stream.bulk.import_run import ImportRun
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
 from agentv_stream.bulk.own_stages import names_of
 from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
-from agentv_stream.bulk.state import State
+from agentv_stream.bulk.state import Progress
 from agentv_stream.bulk.unit import Unit, Work, told
 from agentv_stream.discovery.period import ALWAYS, IN_UTC, Period, Zone
 from agentv_stream.errors import SourceError, UsageError
@@ -133,7 +133,7 @@ def import_sessions(
         )
         SYNC.set(sync)
         assert work.state is not None
-        state = State(work.state)
+        state = Progress(work.state)
         units = [unit for unit in units if not is_output(unit, places) and period.holds(unit.mtime_ns // 1_000_000)]
         outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
         _note_copies(units, outcome)

@@ -81,7 +81,7 @@ def recipe(work: Work) -> str:
     return hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
 
 
-class State:
+class Progress:
     """The state of a bulk output at `place`, a folder or a URL."""
 
     def __init__(self, place: str) -> None:

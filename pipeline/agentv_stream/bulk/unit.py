@@ -99,7 +99,7 @@ class Task(Struct, frozen=True):
         return sum(unit.size for unit in self.units)
 
 
-class Seen(Struct, frozen=True):
+class ReadFile(Struct, frozen=True):
     """The state of a file when it was read; `tail` as in `Finished`."""
 
     path: str
@@ -138,7 +138,7 @@ class Finished(Struct, kw_only=True):
     kind: str | None = None
     damage: str | None = None
     tail: str = ""
-    companions: list[Seen] = []
+    companions: list[ReadFile] = []
     left_out: list[str] = []
     alone: bool = True
     provider: str = "unknown"

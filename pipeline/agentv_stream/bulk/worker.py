@@ -32,7 +32,7 @@ from agentv_stream.bulk.own_stages import stages_of
 from agentv_stream.bulk.session_outputs import SessionOutputs
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.trajectories import TrajectoryFile
-from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
+from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SinkError
 from agentv_stream.outputs.durable import SYNC, together
 from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
@@ -336,13 +336,13 @@ def _stored(source: str, session: str, subagents: bool) -> Generator[bytes]:
         yield line + b"\n"
 
 
-def _seen(path: str, with_tail: bool) -> Seen:
+def _seen(path: str, with_tail: bool) -> ReadFile:
     shown, raw = told(path)
     try:
         size, mtime_ns = object_store.stat(path)
-        return Seen(shown, size, mtime_ns, raw, tail_of(path, size) if with_tail else "")
+        return ReadFile(shown, size, mtime_ns, raw, tail_of(path, size) if with_tail else "")
     except (AgentvStreamError, OSError):
-        return Seen(shown, 0, 0, raw)
+        return ReadFile(shown, 0, 0, raw)
 
 
 def read_report(data: bytes) -> Report:

@@ -12,7 +12,7 @@ from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import SessionReader, read_file
 
 
-class Seen(Struct):
+class Findings(Struct):
     """The findings of a run over the recordings in one dialect. `faults` and `unknown` by name."""
 
     files: int = 0
@@ -26,9 +26,9 @@ OUTCOMES = ("sleep 2", "exit 1", "exit 3", "kill -9", "missing.py", "this text i
 """Calls that scenario s2 makes fail, and one that works, each by a part of its arguments or name."""
 
 
-def survey(corpus: Path) -> dict[str, Seen]:
+def survey(corpus: Path) -> dict[str, Findings]:
     """Reads every log of the recordings; files that are no log of a known agent are left out."""
-    found: dict[str, Seen] = {}
+    found: dict[str, Findings] = {}
     for folder in ("clients", "samples", "wild", "new-agents", "bobbin", "agtrace/samples", "agentv"):
         for path in sorted(p for p in (corpus / folder).rglob("*") if p.is_file() and p.name != "truth.json"):
             try:
@@ -37,11 +37,11 @@ def survey(corpus: Path) -> dict[str, Seen]:
                 continue
             for _ in reader.batches(companions=False):
                 pass
-            _add(found.setdefault(reader.dialect.name, Seen()), reader.result())
+            _add(found.setdefault(reader.dialect.name, Findings()), reader.result())
     return found
 
 
-def _add(seen: Seen, result: Result) -> None:
+def _add(seen: Findings, result: Result) -> None:
     seen.files += 1
     seen.records += result.records
     seen.events += result.events

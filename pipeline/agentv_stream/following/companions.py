@@ -4,7 +4,7 @@ A file that was taken for a session of its own is handed over.
 """
 
 from agentv_stream.discovery.discover import RememberingFolder
-from agentv_stream.following.follow_plan import Entry
+from agentv_stream.following.follow_plan import KnownFile
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
 from agentv_stream.outputs.naming import TRANSCRIPT
@@ -33,7 +33,7 @@ class Companions:
                     one.mute_until = entry.signature.size
                 elif entry is not None and entry.number:
                     self._hand_over(entry.number, one.path)
-                self._register.entries[one.path] = Entry(None, session.number)
+                self._register.entries[one.path] = KnownFile(None, session.number)
                 self._register.due.add(session.number)
                 added = True
         except Exception as error:

@@ -12,7 +12,7 @@ from agentv_stages.providers import get_provider
 from agentv_stream.discovery.places import Found, logical_name
 from agentv_stream.following.companions import Companions
 from agentv_stream.following.ends import Ends
-from agentv_stream.following.follow_plan import Entry
+from agentv_stream.following.follow_plan import KnownFile
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.newcomers import Newcomers
 from agentv_stream.following.register import Register
@@ -114,7 +114,7 @@ class Finding:
         if further != "no":
             return self._register.entries[one.path].number if further == "yes" else 0
         if not self._register.plan.wanted(one.path):
-            self._register.entries[one.path] = Entry(one.signature, 0, "ignored")
+            self._register.entries[one.path] = KnownFile(one.signature, 0, "ignored")
             return 0
         if not self._began and self._register.plan.begin == "end":
             return self._from_end(one, self._ends.of(one))
@@ -126,7 +126,7 @@ class Finding:
             return self._register.open(one.path, MUTE_ALL).number  # only reading them shows which of its rows are old
         if size < one.signature.size:
             return self._register.open(one.path, size).number
-        self._register.entries[one.path] = Entry(one.signature, 0, "end")
+        self._register.entries[one.path] = KnownFile(one.signature, 0, "end")
         return 0
 
     def _near(self, path: str) -> list[Followed]:
@@ -192,7 +192,7 @@ class Finding:
         session = self._register.wake(number) if number else None
         return session if session is not None and session.decide() else None
 
-    def _link(self, entry: Entry, listed: Found) -> None:
+    def _link(self, entry: KnownFile, listed: Found) -> None:
         """Another name of a log: if it is a different file by now, the next scan finds it as new."""
         if entry.signature is None or entry.signature[:2] == listed.signature[:2]:
             return

@@ -54,7 +54,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Entry:
+class KnownFile:
     """What is remembered about a file: its signature when last examined, and its session.
 
     `kind`: `input`; `copy` of another file, with `link` another name of it; `ignored`, because it is not wanted or no

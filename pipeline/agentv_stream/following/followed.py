@@ -24,7 +24,7 @@ from agentv_stages.trajectory import Case
 from agentv_stream.following.delivered import Delivered
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
-from agentv_stream.following.inputs import Input, Repeated, Seen, told_context
+from agentv_stream.following.inputs import Input, Repeated, TakenRecords, told_context
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
 from agentv_stream.sources.files import CHUNK_BYTES
@@ -78,7 +78,7 @@ class Followed:
         self.tellings = 0  # times that everything is delivered again
         self.delivered = Delivered(lambda: makes.delivered(number) if self.saved else ())
         self.active_ms = 0
-        self.seen = Seen(lambda: makes.seen(number) if self.saved else {})
+        self.seen = TakenRecords(lambda: makes.seen(number) if self.saved else {})
 
     @property
     def provider(self) -> Provider | None:

@@ -45,7 +45,7 @@ class Repeated:
             self.known[own] = self.known.get(own, 0) + 1
 
 
-class Seen:
+class TakenRecords:
     """The hashes of all records that a session took. `stored` returns those in the cursors."""
 
     def __init__(self, stored: Callable[[], Counts]) -> None:

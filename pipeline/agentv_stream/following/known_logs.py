@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from agentv_stream.discovery.header import first_bytes
 from agentv_stream.discovery.places import logical_name
-from agentv_stream.following.follow_plan import Entry
+from agentv_stream.following.follow_plan import KnownFile
 from agentv_stream.sources.files import content_size
 
 HEAD = 256
@@ -19,7 +19,7 @@ def plain_name(path: str) -> str:
 class KnownLogs:
     """An index of the files that are followed (`entries`, by path), rebuilt before new files are examined."""
 
-    def __init__(self, entries: dict[str, Entry]) -> None:
+    def __init__(self, entries: dict[str, KnownFile]) -> None:
         self._entries = entries
         self.by_inode: dict[tuple[int, int], str] = {}
         self._named: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from agentv_stages.providers import get_provider
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.following.follow_plan import Entry
+from agentv_stream.following.follow_plan import KnownFile
 from agentv_stream.following.growing import GrowingFile, holds
 from agentv_stream.following.inputs import Input
 from agentv_stream.following.known_logs import plain_name
@@ -128,7 +128,7 @@ class Newcomers:
         self._register.say("a further part of a log that is followed", path=found.path, of=session.main)
         session.join(found.path)
         self._register.times[session.number].companions_at = 0.0  # the part may have sub-agents of its own
-        self._register.entries[found.path] = Entry(None, session.number)
+        self._register.entries[found.path] = KnownFile(None, session.number)
         return "yes"
 
     def parted(self, path: str) -> bool:

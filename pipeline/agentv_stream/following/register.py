@@ -18,7 +18,7 @@ from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.folder_lock import FolderInUse
-from agentv_stream.following.follow_plan import Counts, Entry, Plan, Say
+from agentv_stream.following.follow_plan import Counts, KnownFile, Plan, Say
 from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles, holds
 from agentv_stream.following.merged import MergedEvents
@@ -72,7 +72,7 @@ class Register:
     ) -> None:
         self.plan, self.store, self.say, self.clock = plan, store, say, clock
         self._emit = emit
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, KnownFile] = {}
         self.hot: OrderedDict[int, Followed] = OrderedDict()
         self.times: defaultdict[int, Times] = defaultdict(Times)
         self.due: set[int] = set()  # sessions to examine in the next round, even if their files seem unchanged
@@ -99,7 +99,7 @@ class Register:
         """Begins to follow a session, given its main file."""
         session = Followed(self._number(), path, self.makes)
         session.add(path).mute_until = mute_until
-        self.entries[path] = Entry(None, session.number)
+        self.entries[path] = KnownFile(None, session.number)
         self.hot[session.number] = session
         if self.fresh is not None:
             self.fresh.add(session.number)
@@ -259,7 +259,7 @@ class Register:
             read.update((path, marks[path]) for path in read if path in marks)
             return
         for one in session.inputs:
-            self.entries[one.path] = Entry(None, session.number)
+            self.entries[one.path] = KnownFile(None, session.number)
 
     def remember(self, row: SessionRow, again: bool = False) -> None:
         """Registers the files of a committed session; with `again` they are examined even if they seem unchanged."""
@@ -271,7 +271,7 @@ class Register:
             if one.state in ("copy", "other"):
                 kind = "copy" if one.state == "copy" else "ignored"
             signature = None if again and kind != "copy" else one.signature
-            self.entries[one.path] = Entry(signature, row.id, kind, gone=one.state == "gone")
+            self.entries[one.path] = KnownFile(signature, row.id, kind, gone=one.state == "gone")
             if kind == "copy" and one.signature is not None:
                 self.entries[one.path].link = one.signature[:2] in files
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agentv_stream.errors import SinkError
 from agentv_stream.following.companions import Companions
-from agentv_stream.following.follow_plan import Entry
+from agentv_stream.following.follow_plan import KnownFile
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.register import SHARE, Register
@@ -53,7 +53,7 @@ class Resting:
                 break
             if not session.saved:  # nothing is stored: when it changes it is examined as a new one
                 for one in session.inputs:
-                    register.entries[one.path] = Entry(one.file.signature, 0, "ignored")
+                    register.entries[one.path] = KnownFile(one.file.signature, 0, "ignored")
             register.drop(session)
 
     def settle(self, session: Followed) -> Iterator[int]:
@@ -88,7 +88,7 @@ class Resting:
         self._repair.note(session.number, session.outputs.snapshot() if session.outputs is not None else None)
         if session.strange:
             for one in session.inputs:
-                register.entries[one.path] = Entry(one.file.signature, session.number, "ignored")
+                register.entries[one.path] = KnownFile(one.file.signature, session.number, "ignored")
         took = register.clock() - begun
         register.times[session.number].settle_at = begun + took * SHARE
 

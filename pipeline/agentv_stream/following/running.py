@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentv_stream.following.follow_plan import Counts, Entry, Plan
+from agentv_stream.following.follow_plan import Counts, KnownFile, Plan
 from agentv_stream.following.told import StandardOutput
 from agentv_stream.otel.forward import Forwarder
 
@@ -14,7 +14,7 @@ class Rounds(Protocol):
 
     plan: Plan
     counts: Counts
-    entries: dict[str, Entry]
+    entries: dict[str, KnownFile]
     warm: dict[str, float]
     last_growth: float
     stopping: bool

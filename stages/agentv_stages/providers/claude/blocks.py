@@ -52,7 +52,7 @@ _INJECTED = (
 )
 
 
-class Seen(Struct):
+class LastUsage(Struct):
     """The usage emitted last, so that the other lines of the same message do not emit it again; one message only."""
 
     message_id: str = ""

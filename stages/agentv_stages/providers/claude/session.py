@@ -29,7 +29,7 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
-    Seen,
+    LastUsage,
     assistant_blocks,
     interrupts,
     piece_of,
@@ -83,8 +83,8 @@ class SessionState(Struct):
     cwd: str | None = None
     model: str | None = None
     headless: bool = False
-    main: Seen = field(default_factory=Seen)
-    others: Seen = field(default_factory=Seen)
+    main: LastUsage = field(default_factory=LastUsage)
+    others: LastUsage = field(default_factory=LastUsage)
     branches: Branches = field(default_factory=Branches)
     queue: Queue = field(default_factory=Queue)
     copies: Copies | None = field(default_factory=Copies)

@@ -4,7 +4,7 @@ from msgspec import Struct, field
 
 from agentv_stages.model.event import TokenUsage
 from agentv_stages.model.repeats import Repeats
-from agentv_stages.providers.claude.blocks import Seen
+from agentv_stages.providers.claude.blocks import LastUsage
 from agentv_stages.providers.claude.unfinished import Unfinished
 
 
@@ -27,8 +27,8 @@ class StreamState(Struct):
     begun: int = 0
     behind: int = 0
     results: Repeats = field(default_factory=Repeats)
-    main: Seen = field(default_factory=Seen)
-    others: Seen = field(default_factory=Seen)
+    main: LastUsage = field(default_factory=LastUsage)
+    others: LastUsage = field(default_factory=LastUsage)
     interrupted: bool = False
     refused: dict[str, bool] = field(default_factory=dict[str, bool])
 
