@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from agentv_stages.model.provider import Provider
 from agentv_stages.providers import all_providers
 from agentv_stream.documentation.docs_pages import PAGES
 from support.consuming import SESSION
+from support.working_day import make_day
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -68,12 +70,14 @@ GUIDE = SHELL.findall((DOCS / "guide.md").read_text(encoding="utf-8"))
 
 @pytest.fixture
 def newcomer(tmp_path: Path) -> dict[str, str]:
-    """The environment of a person with `examples/`, one session on the machine, and agents that print recordings."""
+    """The environment of a person with `examples/`, a day's sessions of seven agents, and agents that print
+    recordings."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     programs, sessions = tmp_path / "bin", tmp_path / ".claude" / "projects" / "-home-dev-app"
     programs.mkdir()
     sessions.mkdir(parents=True)
     shutil.copy(SESSION, sessions)
+    make_day(tmp_path, time.time_ns() // 1_000_000)
     made = {name: f'exec cat "{tmp_path}/examples/{name}.jsonl"' for name in ("claude", "codex", "gemini")}
     made["agentv-stream"] = f'exec "{sys.executable}" -m agentv_stream "$@"'
     for name, does in made.items():
