@@ -9,7 +9,7 @@ import pytest
 
 from agentv_stages.session.parts import Parts
 from agentv_stream import Settings, follow, import_sessions, open_stream
-from agentv_stream.redaction.redaction import Redaction, redactor_of
+from agentv_stream.redaction.redaction import Redaction, redacted_copy, redactor_of
 from agentv_stream.summary import SessionReader
 from support.consuming import Ran, run
 from support.decoding import FIXTURES
@@ -254,3 +254,40 @@ def test_an_event_that_is_printed_over_many_lines_is_redacted_as_a_whole() -> No
     texts = [message.text for batch in reader.batches() for message in batch.messages]
     assert [text for text in texts if text.startswith("Look, [redacted:anthropic-key:") and text.endswith("] is it.")]
     assert not [text for text in texts if KEY in text]
+
+
+def deltas() -> bytes:
+    """A stream of Gemini CLI that says the key in pieces."""
+    text = f"The key is {KEY}. "
+    head = {"type": "init", "timestamp": "2026-01-01T00:00:00Z", "session_id": SESSION, "model": "gemini-3"}
+    pieces = [text[at : at + 9] for at in range(0, len(text), 9)]
+    said = [{"type": "message", "role": "assistant", "content": piece, "delta": True} for piece in pieces]
+    return b"".join(json.dumps(record).encode() + b"\n" for record in (head, *said))
+
+
+def said(data: bytes) -> str:
+    """The text of the deltas in a stream."""
+    return "".join(json.loads(line).get("content", "") for line in data.splitlines())
+
+
+def test_what_is_passed_on_is_the_original_or_redacted_as_wanted(tmp_path: Path) -> None:
+    state = {"AGENTV_STREAM_STATE": str(tmp_path / "state")}
+    plain = run(tmp_path, "consume", "--redact", "--tee", "--out", "a", "-q", given=deltas(), **state)
+    assert plain.out == deltas()
+    ran = run(tmp_path, "consume", "--tee-redacted", "--out", "b", "-q", given=deltas() + b"\nno end", **state)
+    assert said(ran.out.removesuffix(b"\nno end")).startswith("The key is [redacted:anthropic-key:")
+    assert not [at for at in range(0, len(KEY) - 9) if KEY[at : at + 9].encode() in ran.out and at > 12]
+    assert ran.out.count(b"\n") == deltas().count(b"\n") + 1 and ran.out.endswith(b"\nno end")
+    filtered = run(tmp_path, "redact", given=deltas(), **state)
+    assert filtered.out == ran.out.removesuffix(b"\nno end")
+    assert run(tmp_path, "consume", "--tee", "--tee-redacted", given=deltas(), **state).code == 2
+
+
+def test_a_long_line_passes_through_a_copy_in_parts() -> None:
+    copy, text = (
+        redacted_copy(redactor_of(Redaction(b"k"))),
+        b"x " * 3_000_000 + KEY.encode() + b" y\nlast " + KEY.encode(),
+    )
+    pieces = [copy.push(text[at : at + 100_000]) for at in range(0, len(text), 100_000)]
+    assert max(map(len, pieces)) < len(text) / 2
+    assert b"".join(pieces) + copy.flush() == redactor_of(Redaction(b"k")).redact(text)

@@ -56,6 +56,9 @@ def consume(
         str | None, typer.Option(metavar="FILE", help="File for the result as JSON, or - for standard output.")
     ] = None,
     tee: Annotated[bool | None, typer.Option("--tee/--no-tee", help="Pass the input on to standard output.")] = None,
+    tee_redacted: Annotated[
+        bool | None, typer.Option("--tee-redacted", help="Pass the input on with its secrets replaced by markers.")
+    ] = None,
     live: Live = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = None,
     subagents: Annotated[
@@ -115,6 +118,7 @@ def consume(
         "transcript_shape": transcript_shape,
         "stats": stats,
         "tee": tee,
+        "tee_redacted": tee_redacted,
         "live": live,
         "quiet": quiet,
         "subagents": subagents,

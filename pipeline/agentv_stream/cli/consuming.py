@@ -124,14 +124,13 @@ def _check_outputs(settings: Settings, inputs: Sequence[str | Path]) -> None:
         ("--stats", settings.stats),
         ("--otel-file", settings.otel_file),
     )
-    check_one_user(
-        (("--tee", settings.tee), *((f"{option} -", means_stdout(place)) for option, place in outputs[::-1]))
-    )
+    to_stdout = [(f"{option} -", means_stdout(place)) for option, place in outputs[::-1]]
+    check_one_user((("--tee", settings.tee), ("--tee-redacted", settings.tee_redacted), *to_stdout))
     check_export(settings)
     for option, place in outputs:
         if place == "":
             raise UsageError(f"{option}: the name of the file is empty")
-    check_own_files((*outputs, ("--tee", "-" if settings.tee else None)), inputs)
+    check_own_files((*outputs, ("--tee", "-" if settings.tee or settings.tee_redacted else None)), inputs)
 
 
 def open_source(name: str, session_id: str | None, subagents: bool) -> ByteSource:

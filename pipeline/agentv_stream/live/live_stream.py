@@ -213,9 +213,9 @@ async def open_stream(
     base = settings or Settings()
     wanted = replace(base, provider=provider or base.provider, out=Path(out) if out is not None else base.out)
     opened = make_source(source)
-    if wanted.transcript is not None or wanted.tee:
+    if wanted.transcript is not None or wanted.tee or wanted.tee_redacted:
         inputs = [source] if isinstance(source, (str, PathLike, int)) else []
-        outputs = (("transcript", wanted.transcript), ("tee", "-" if wanted.tee else None))
+        outputs = (("transcript", wanted.transcript), ("tee", "-" if wanted.tee or wanted.tee_redacted else None))
         await anyio.to_thread.run_sync(check_own_files, outputs, inputs)
     with Handover[Batch](wanted.bound) as handover:
         session = StreamSession(

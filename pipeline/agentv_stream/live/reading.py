@@ -40,7 +40,12 @@ class Reading:
         self._stopped = False
         self._more: list[str] = []
         self._more_known = anyio.Event()
-        self._tee: int | None = 1 if settings.tee else None
+        self._tee: int | None = 1 if settings.tee or settings.tee_redacted else None
+        self._redacted = None
+        if settings.tee_redacted:
+            from agentv_stream.redaction.redaction import redacted_copy, redaction_with, redactor_of
+
+            self._redacted = redacted_copy(redactor_of(redaction_with(settings)))
 
     async def run(self, send: MemoryObjectSendStream[Chunk]) -> None:
         """Reads and tees to the end, whatever happens downstream; then reads the files given to `go_on_with`."""
@@ -52,13 +57,17 @@ class Reading:
                         self.saw_bytes = True
                         try:
                             if self._tee is not None:
-                                await self._write_tee(chunk.data)
+                                await self._write_tee(self._copy(chunk.data))
                         finally:
                             forward = forward and await _forward(send, chunk)
                         await checkpoint_if_cancelled()
                 self.whole = True
             except SourceError as error:
                 self._report.failures.append(error)
+            finally:
+                if self._tee is not None and self._redacted is not None:
+                    with anyio.CancelScope(shield=True):
+                        await self._write_tee(self._redacted.flush())
             if forward and self._source.finished:
                 await self._read_more(send)
         self.whole = self.whole and not self._scope.cancelled_caught
@@ -82,6 +91,10 @@ class Reading:
             except SourceError as error:
                 self.whole = False
                 self._report.failures.append(error)
+
+    def _copy(self, data: bytes) -> bytes:
+        """What `--tee` and `--tee-redacted` pass on."""
+        return data if self._redacted is None else self._redacted.push(data)
 
     async def _write_tee(self, data: bytes) -> None:
         """Copies to standard output. A reader that leaves ends the tee, not the run; the tee waits for a reader that

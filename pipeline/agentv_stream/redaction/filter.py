@@ -10,6 +10,7 @@ from agentv_stages.model.visible import visible
 from agentv_stages.redaction.redact_stream import Place, RedactStream
 from agentv_stages.redaction.redactor import Redactor
 from agentv_stream.errors import SourceError
+from agentv_stream.redaction.redaction import redacted_copy
 from agentv_stream.sources.files import CHUNK_BYTES, check_readable, read_pieces
 
 
@@ -18,7 +19,7 @@ def redact_file(source: Path, output: BinaryIO, redactor: Redactor) -> None:
 
     Raises: SourceError, DamagedArchive after what precedes the damage was written.
     """
-    stream = RedactStream(redactor)
+    stream = redacted_copy(redactor)
     try:
         for piece in _pieces(source):
             if redacted := stream.push(piece):

@@ -11,6 +11,7 @@ from msgspec import Struct
 from agentv_stream.settings import Settings, compiled
 
 if TYPE_CHECKING:  # compiling our rules takes time, and most commands do not redact
+    from agentv_stages.redaction.copied import RedactCopy
     from agentv_stages.redaction.redactor import Redactor
     from agentv_stages.redaction.rules import Rule
 
@@ -67,6 +68,15 @@ def redactor_for(settings: Settings) -> "Redactor | None":
     """The redactor that settings ask for. Raises: as `redaction_of`."""
     redaction = redaction_of(settings)
     return None if redaction is None else redactor_of(redaction)
+
+
+def redacted_copy(redactor: "Redactor") -> "RedactCopy":
+    """What redacts the copy of a stream of any agent, or of other text."""
+    from agentv_stages.providers import all_providers
+    from agentv_stages.redaction.copied import RedactCopy
+
+    patterns = (pattern for provider in all_providers() for dialect in provider.dialects for pattern in dialect.deltas)
+    return RedactCopy(redactor, dict.fromkeys(patterns))
 
 
 def _own_rule(text: str) -> "Rule":

@@ -25,7 +25,7 @@ from agentv_stream.sources.files import is_folder
 from agentv_stream.sources.source import DescriptorSource
 
 if TYPE_CHECKING:
-    from agentv_stages.redaction.redact_stream import RedactStream
+    from agentv_stages.redaction.copied import RedactCopy
     from agentv_stages.redaction.redactor import Redactor
     from agentv_stream.running.redacted_errors import RedactedErrors
 
@@ -89,10 +89,12 @@ class Child:
         self._stale = stale
         self._save = OutputFile(save, another=lambda: save) if save is not None else None
         self._redactor = redactor
-        self._redacted: RedactStream | None = None  # what goes into the file of the raw stream
+        self._redacted: RedactCopy | None = None  # what goes into the file of the raw stream
         self._redacted_errors: RedactedErrors | None = None
         if redactor is not None:
-            self._redacted = redact_stream(redactor)
+            from agentv_stream.redaction.redaction import redacted_copy
+
+            self._redacted = redacted_copy(redactor)
         self._process: anyio.abc.Process | None = None
         self._read_end = -1
         self._terminating = anyio.Lock()
@@ -279,13 +281,6 @@ class Child:
                 await self._save.close()
             except Exception as error:
                 self.warnings.append(f"the raw stream may not be whole: {error}")
-
-
-def redact_stream(redactor: "Redactor") -> "RedactStream":
-    """The redactor for a file that grows."""
-    from agentv_stages.redaction.redact_stream import RedactStream  # compiles the rules
-
-    return RedactStream(redactor)
 
 
 def signal_name(number: int) -> str:

@@ -134,6 +134,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         transcript=None,
         stats=None,
         tee=False,
+        tee_redacted=False,
     )
     traces = TraceList() if options.include_trace else None
     sinks: list[Sink] = []

@@ -30,6 +30,7 @@ from agentv_stages.model.provider import REFUSED, DecodeContext, Dialect, Record
 from agentv_stages.model.stage import Flushed
 
 if TYPE_CHECKING:  # compiling the rules takes time, and most sessions are not redacted
+    from agentv_stages.redaction.deltas import RedactDeltas
     from agentv_stages.redaction.redactor import Redactor
 
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
@@ -45,13 +46,14 @@ SureDialect: TypeAlias = Callable[[list[Mapping[str, Any]]], Dialect | None]
 
 class DecodeState(Struct, array_like=True):
     """All that is remembered between two records: the decoder's own state as JSON, the records of unknown type, how far
-    row numbers are ahead of line numbers, and the ids of the sessions, if there are several."""
+    row numbers are ahead of line numbers, the ids of the sessions, if there are several, and the deltas that wait."""
 
     decoder: Raw
     looked_at: int = 0
     strangers: list[Any] = []
     ahead: int = 0
     sessions: list[str] = []
+    held: bytes = b""
 
 
 class Decode:
@@ -74,6 +76,7 @@ class Decode:
         self.context = context or DecodeContext()
         self.redactor = redactor
         self.decoder: RecordDecoder = dialect.decoder(self.context.redacted(redactor))
+        self._deltas = _redact_deltas(dialect, redactor)
         self._strangers: list[Mapping[str, Any]] = []
         self._looked_at = 0
         self._ahead = 0  # rows by which later records shift: objects that were not the first on their line
@@ -81,6 +84,8 @@ class Decode:
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
+        if self._deltas is not None:
+            batch.records = self._deltas.push(batch.records)
         decode, rest = self.decoder.decode, iter(batch.records)
         if not self._ahead and not batch.document:
             for record in rest:
@@ -118,13 +123,17 @@ class Decode:
     def flush(self) -> tuple[Batch, ...]:
         self._flushed.once()
         batch = Batch(self.context.file)
+        if self._deltas is not None:
+            deltas, self._deltas = self._deltas, None
+            batch.records = deltas.flush()
+            self.push(batch)
         try:
             self.decoder.flush(batch)
         except REFUSED as error:  # what the decoder held cannot be decoded; each of its records could
             batch.faults.append(Fault("schema", batch.file, 0, 0, 0, f"held to the end: {error}", b""))
         if self.redactor is not None:
             _redact_made(batch, self.redactor)
-        return (batch,) if batch.events or batch.faults or batch.ignored else ()
+        return (batch,) if batch.records or batch.events or batch.faults or batch.ignored else ()
 
     def snapshot(self) -> DecodeState:
         """A copy that later records do not change."""
@@ -135,7 +144,8 @@ class Decode:
 
     def save(self) -> bytes:
         """The state as JSON; equal for two decoders that will behave alike."""
-        state = (self.decoder.state, self._looked_at, self._strangers, self._ahead, self._sessions.ids)
+        held = b"" if self._deltas is None else self._deltas.snapshot()
+        state = (self.decoder.state, self._looked_at, self._strangers, self._ahead, self._sessions.ids, held)
         return msgspec.json.encode(state)
 
     def load(self, data: bytes) -> None:
@@ -145,6 +155,8 @@ class Decode:
         self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
         self._looked_at, self._strangers, self._ahead = state.looked_at, state.strangers, state.ahead
         self._sessions.ids = state.sessions
+        if self._deltas is not None:
+            self._deltas.restore(state.held)
 
     def go_on_in(self, context: DecodeContext) -> "Decode":
         """A stage that continues with the state of this one, in another file."""
@@ -311,6 +323,15 @@ class Decode:
         except REFUSED:
             return True  # records that do not fit completely would be repaired when read
         return not batch.unknown
+
+
+def _redact_deltas(dialect: Dialect, redactor: "Redactor | None") -> "RedactDeltas | None":
+    """What holds back the deltas of a session that is redacted; None where there are none."""
+    if redactor is None or not dialect.deltas:
+        return None
+    from agentv_stages.redaction.deltas import RedactDeltas
+
+    return RedactDeltas(redactor, dialect.deltas)
 
 
 def _redact_made(batch: Batch, redactor: "Redactor") -> None:

@@ -114,6 +114,7 @@ class Dialect:
     `stored`: rows of a database that several agents share. `lines`: a line is a content block of an answer, which
     bobbin's older count of turns is about. `displayed_models`: models have the names that are shown to people, so the
     model that was called is not known. `about` is for people.
+    `deltas`: patterns that find the text of a delta (`model/deltas.py`), for secrets that are printed in pieces.
     `ranges`: a decoder that starts in the middle of a log soon knows all that it needs, so ranges of a large log can be
     decoded in parallel.
     """
@@ -130,6 +131,7 @@ class Dialect:
     stored: bool = False
     lines: bool = False
     displayed_models: bool = False
+    deltas: tuple[bytes, ...] = ()
     about: About = About()
 
 

@@ -66,7 +66,7 @@ class Redactor:
         rules = tuple(rules)
         self.vault = vault
         self.counts: Counter[str] = Counter()
-        self._key = key
+        self.key = key
         self._rules = (*RULES, *rules)
         self._after_gate = (*(rule for rule in RULES if not rule.pattern.startswith(b"A")), *rules)
         self._tokens = by_ending(TOKENS)
@@ -126,7 +126,7 @@ class Redactor:
         """What stands in the place of a secret. Of a private key only the base64 counts, so its layout does not."""
         if kind == "private-key":
             secret = b"".join(secret[start:end] for start, end in _armoured(secret, 0, len(secret))).replace(b"\\", b"")
-        return b"[redacted:%s:%s]" % (kind.encode(), hmac.digest(self._key, secret, "sha256")[:4].hex().encode())
+        return b"[redacted:%s:%s]" % (kind.encode(), hmac.digest(self.key, secret, "sha256")[:4].hex().encode())
 
     def _found(self, data: bytes) -> list[Finding]:
         found: list[Finding] = []

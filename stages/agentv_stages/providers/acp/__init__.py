@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from agentv_stages.model.deltas import ACP_DELTA
 from agentv_stages.model.provider import About, Dialect, Provider
 from agentv_stages.providers.acp.detect import detect
 from agentv_stages.providers.acp.habits import speakers
@@ -38,6 +39,7 @@ def _provider() -> Provider:
                 has_end=True,
                 losses=LOSSES,
                 has_prompt=False,
+                deltas=(ACP_DELTA,),
                 about=About(
                     made_by="gemini --acp, qwen --acp, vibe-acp, and `acp` of opencode, kilo, kimi, openhands "
                     "(one or both directions)",

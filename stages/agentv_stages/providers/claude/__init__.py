@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agentv_stages.model.deltas import MESSAGES_DELTA
 from agentv_stages.model.event import sidechain
 from agentv_stages.model.provider import (
     PROMPT,
@@ -165,6 +166,7 @@ PROVIDER = Provider(
             losses=stream.LOSSES,
             has_prompt=False,
             ranges=True,
+            deltas=(MESSAGES_DELTA,),
             about=About(
                 made_by="claude -p PROMPT --output-format stream-json --verbose",
                 versions="1.0.60 to 2.1.332",

@@ -117,7 +117,7 @@ class TaskDecoder:
                 self._entry(other, Record(before.data.encode("utf-8", "replace"), before.offset, before.row), batch)
         if entry.partial:
             text = bytes(record.data).decode("utf-8", "replace")
-            state.held = Held(text, record.offset, record.row, len(record.data))
+            state.held = Held(text, record.offset, record.row, record.length)
         else:
             self._entry(entry, record, batch)
 
@@ -154,7 +154,7 @@ class TaskDecoder:
         state, kind = self.state, entry.kind
         base = f"{record.row}-{int(entry.ts or 0)}"
         source = self.context.source(record, from_epoch(entry.ts), base)
-        state.last = Held("", record.offset, record.row, len(record.data))
+        state.last = Held("", record.offset, record.row, record.length)
         self._facts(entry, source, batch)
         text = entry.text or ""
         if kind in OUTPUTS:

@@ -1,5 +1,6 @@
 """Codex: the stream of `codex exec --json`, its older forms, rollout files and the app-server's notifications."""
 
+from agentv_stages.model.deltas import DELTA_TEXT
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start, TitleIndex
 from agentv_stages.providers.codex.app_server import AppServerDecoder
 from agentv_stages.providers.codex.companions import companions
@@ -63,6 +64,7 @@ PROVIDER = Provider(
                 "output of a command until its call returns, if it still runs then",
                 "tokens written to a cache, before 0.171",
             ),
+            deltas=(rb'"method":\s*"item/\w+/(?:\w+D|d)elta".*?"delta":' + DELTA_TEXT,),
             about=About(
                 made_by="codex app-server (its notifications); AgentV's log of the SDK",
                 versions="0.110.0, 0.142.5, 0.171.0",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from agentv_stages.model.deltas import ACP_DELTA, DELTA_TEXT
 from agentv_stages.model.provider import PROMPT, About, DecodeContext, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.acp.detect import detect, speaker
 from agentv_stages.providers.acp.session import AcpDecoder
@@ -93,6 +94,7 @@ PROVIDER = Provider(
             live=True,
             has_end=True,
             losses=STREAM_LOSSES,
+            deltas=(rb'"assistant\.(?:message|reasoning)_delta".{0,300}?"deltaContent":' + DELTA_TEXT,),
             about=About(
                 made_by="copilot -p PROMPT --output-format json",
                 versions="1.0.34 to 1.0.102",
@@ -107,6 +109,7 @@ PROVIDER = Provider(
             has_end=True,
             losses=ACP_LOSSES,
             has_prompt=False,
+            deltas=(ACP_DELTA,),
             about=About(made_by="copilot --acp", versions="1.0.102", end="the answer to `session/prompt`"),
         ),
         Dialect(

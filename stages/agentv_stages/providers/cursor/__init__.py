@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from agentv_stages.model.deltas import DELTA_TEXT
 from agentv_stages.model.provider import PROMPT, About, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.cursor.stream import StreamDecoder
 from agentv_stages.providers.cursor.tools import TABLE
@@ -85,6 +86,10 @@ PROVIDER = Provider(
             has_end=True,
             losses=STREAM_LOSSES,
             displayed_models=True,
+            deltas=(
+                rb'"subtype":\s*"delta".{0,200}?"text":' + DELTA_TEXT,
+                rb'"type":\s*"assistant".{0,120}?"text":' + DELTA_TEXT + rb'.*?"timestamp_ms":(?!.*"model_call_id")',
+            ),
             about=About("cursor-agent -p PROMPT --output-format stream-json", end="`result`"),
         ),
         Dialect(

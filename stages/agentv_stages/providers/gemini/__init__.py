@@ -5,6 +5,7 @@ Source: Gemini CLI 0.1 to 0.61.
 
 import msgspec
 
+from agentv_stages.model.deltas import DELTA_TEXT
 from agentv_stages.model.event import sidechain
 from agentv_stages.model.provider import (
     MODEL,
@@ -80,6 +81,7 @@ PROVIDER = Provider(
             True,
             True,
             STREAM_LOSSES,
+            deltas=(rb'"content":' + DELTA_TEXT + rb',\s*"delta":\s*true',),
             about=About(
                 made_by="gemini -p PROMPT --output-format stream-json", versions="0.15.3 to 0.61.0", end="`result`"
             ),

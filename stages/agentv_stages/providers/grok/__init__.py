@@ -1,5 +1,6 @@
 """Grok Build (npm `@xai-official/grok`): its streams, its ACP, its sessions on disk. Source: 0.1.220 to 1.0.41."""
 
+from agentv_stages.model.deltas import ACP_DELTA, DELTA_TEXT, MESSAGES_DELTA
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.grok.acp import LOSSES as ACP_LOSSES
 from agentv_stages.providers.grok.acp import AcpDecoder
@@ -25,6 +26,7 @@ PROVIDER = Provider(
             True,
             STREAM_LOSSES,
             has_prompt=False,
+            deltas=(rb'"type":\s*"(?:text|thought)",\s*"data":' + DELTA_TEXT,),
             about=About(
                 made_by="grok -p PROMPT --output-format streaming-json",
                 versions="0.1.220, 1.0.5, 1.0.41",
@@ -39,6 +41,7 @@ PROVIDER = Provider(
             True,
             MESSAGES_LOSSES,
             has_prompt=False,
+            deltas=(MESSAGES_DELTA,),
             about=About(
                 made_by="grok -p PROMPT --output-format streaming-messages-json",
                 versions="1.0.5, 1.0.41",
@@ -53,6 +56,7 @@ PROVIDER = Provider(
             True,
             ACP_LOSSES,
             has_prompt=False,
+            deltas=(ACP_DELTA,),
             about=About(
                 made_by="grok agent stdio",
                 versions="0.1.220, 1.0.5, 1.0.41",
@@ -66,6 +70,7 @@ PROVIDER = Provider(
             False,
             True,
             SESSION_LOSSES,
+            deltas=(ACP_DELTA,),
             about=About(
                 made_by="every session",
                 versions="0.1.220, 1.0.5, 1.0.41",

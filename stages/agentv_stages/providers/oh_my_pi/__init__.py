@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from agentv_stages.model.deltas import DELTA_TEXT
 from agentv_stages.model.provider import PROMPT, About, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.oh_my_pi.catalogue import ENTRIES, LINES, MARKERS
 from agentv_stages.providers.oh_my_pi.companions import companion_files, companions
@@ -86,6 +87,7 @@ PROVIDER = Provider(
                 "tokens of titles and other side calls",
                 *_SHARED,
             ),
+            deltas=(rb'"assistantMessageEvent":.{0,40}?_delta".{0,60}?"delta":' + DELTA_TEXT,),
             about=About(
                 made_by="omp --mode json -p PROMPT",
                 versions="13.19.0 to 18.2.3",

@@ -1,5 +1,6 @@
 """Pi (badlogic/pi-mono): the stream of `--mode json` and `--mode rpc`, session files, and sub-agents' transcripts."""
 
+from agentv_stages.model.deltas import DELTA_TEXT
 from agentv_stages.model.provider import PROMPT, About, Dialect, LogRoot, Provider, Start
 from agentv_stages.providers.pi.detect import detect_session, detect_stream, detect_transcript
 from agentv_stages.providers.pi.session import SessionDecoder, TranscriptDecoder
@@ -34,6 +35,7 @@ PROVIDER = Provider(
                 _NO_VERSION,
                 _NO_AGENTS,
             ),
+            deltas=(rb'"assistantMessageEvent":.{0,40}?_delta".{0,60}?"delta":' + DELTA_TEXT,),
             about=About(
                 made_by="pi --mode json -p PROMPT",
                 versions="0.31.1 to 1.6.0 and others that the log does not name",

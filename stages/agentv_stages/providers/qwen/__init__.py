@@ -5,6 +5,7 @@ Source: Qwen Code 0.14 to 0.24.4. Before 0.5 it wrote Gemini CLI's chat document
 
 from typing import Any, cast
 
+from agentv_stages.model.deltas import MESSAGES_DELTA
 from agentv_stages.model.provider import (
     MODEL,
     PROMPT,
@@ -90,6 +91,7 @@ PROVIDER = Provider(
             True,
             STREAM_LOSSES,
             has_prompt=False,
+            deltas=(MESSAGES_DELTA,),
             about=About(
                 made_by="qwen -p PROMPT --output-format stream-json",
                 versions="0.5.0 to 0.24.4",
