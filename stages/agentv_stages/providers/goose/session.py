@@ -112,7 +112,7 @@ class RowsDecoder:
         stream = context.stream
         if stream == MAIN and main is not None and session and session != main:
             stream = sidechain(session)
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, stream, base_id)
+        return Source(context.file, record.row, record.offset, record.length, time_ms, stream, base_id)
 
     def _message(self, stored: StoredMessage, record: Record, batch: Batch) -> None:
         base_id = f"{stored.session_id}-{record.row if stored.id is None else stored.id}"
