@@ -230,7 +230,7 @@ BUILTINS = lines("""
 TEXTS = lines("""
     bash -c {}
     bash --noprofile -lc {}
-    bash -euo pipefail -c {}
+    bash -eo pipefail -c {}
     bash --norc -c {} name a b
     sh -c {}
     sh -ec {}

@@ -36,6 +36,7 @@ _BEFORE = " \t\r\n'\""  # characters that may precede a word
 _STANDS_FOR = re.compile(r"[$`]|\{[./]{0,2}\}")
 _WRAPPED = 12  # words in which a shell is searched: `sudo -u name env A=1 bash`
 _FED = SHELLS | READ_TEXTS | {"xargs"}
+_OPENS = frozenset(("for", "select", "if", "while", "until", "{", "case"))
 _SCRIPTED = SHELLS | {".", "source"}
 
 
@@ -115,6 +116,8 @@ class Judge:
             while outer not in folders:
                 outer = outer[:-1]
             self.folder = folders[outer]
+            # Each command of a pipeline runs in a shell of its own; the last one may begin a list in that shell.
+            own_shells = len(pipeline) > 1 and _OPENS.isdisjoint(pipeline[-1].words)
             if len(pipeline) == 1 and not pipeline[0].writes:
                 part = self.command(pipeline[0], nesting)
                 if part.kind == "write" and part.patch is None:
@@ -123,12 +126,10 @@ class Judge:
             else:
                 outer_variables, self.variables = self.variables, {**self.variables}
                 part = self.pipeline(pipeline, nesting)
-                if (
-                    len(pipeline) > 1 and "for" not in pipeline[-1].words
-                ):  # each of its commands runs in a shell of its own
+                if own_shells:
                     self.variables = outer_variables
-            if len(pipeline) == 1 and part.kind is None:
-                folders[shell] = folder_after(self.folder, pipeline[0].words)
+            if not own_shells and (part.kind is None or len(pipeline) > 1):
+                folders[shell] = folder_after(self.folder, pipeline[-1].words)
             self.parts.append(part_in(self.folder, part))
 
     def pipeline(self, pipeline: Pipeline, nesting: int) -> Part:
@@ -224,7 +225,8 @@ class Judge:
         return NOTHING
 
     def fill(self, command: Command) -> None:
-        """Puts the values of variables into a command. What has substitutions in it stays as it is."""
+        """Puts the values of variables into a command. A word with substitutions stays as it is, and a word in single
+        quotes."""
         variables = {"IFS": (" ",), **self.variables}
         words, known = command.words, command.expanded or set[str]()
         at = 0
@@ -232,8 +234,14 @@ class Judge:
             at += 1
         filled: list[str] = []
         for word in words[at:]:
-            values = with_values(variables, word) if "$" in word and word not in known else [word]
-            filled += values if filled or values == [word] or len(values) > 1 else values[0].split()
+            if "$" not in word or word in known or f"'{word}'" in command.text:
+                filled.append(word)
+                continue
+            values = with_values(variables, word)
+            alone = not filled and len(values) == 1 and values != [word]
+            if alone or ("IFS" in word and f'"{word}"' not in command.text):
+                values = " ".join(values).split()
+            filled += values
         command.words = words[:at] + filled
         command.reads = [value for word in command.reads for value in with_values(variables, word)]
         command.writes = [value for word in command.writes for value in with_values(variables, word)]
