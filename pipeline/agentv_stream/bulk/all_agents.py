@@ -1,6 +1,6 @@
 """Units for the sessions of all agents on this machine, from the roots and names by which `sessions` finds them.
 
-Headers are not read, as `sessions` does: what a file holds is known when it is read. Of a log that exists several times
+Headers are not read, unlike `sessions`: the contents of a file are known when it is read. If a log exists several times
 beside itself (rotated, compressed), the plainest and newest is read.
 """
 

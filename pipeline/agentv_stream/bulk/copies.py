@@ -1,8 +1,8 @@
 """Leaves out files that contain part or all of another file: compressed beside the log, archived, backed up.
 
 Two files are compared if they have the same unpacked size or log name, and begin alike. A copy contains nothing that
-the other does not, byte for byte, and names the same session: what a fork took from its parent's log is not a copy of
-it.
+the other does not, byte for byte, and names the same session: the part that a fork took from its parent's log is not a
+copy of it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,20 +31,20 @@ def without_copies(found: dict[str, Unit]) -> dict[str, Unit]:
     """The units without copies; the copies' names are in `copies` of the unit that is read instead.
 
     Among files with the same first 16 KiB, each is compared with at most 16. Several outputs of ours for one session
-    count as copies of one of them.
+    count as copies of each other.
     """
     left_out, folder = _forms(found), ListedFolder()
     for units in _alike(found.values()):
         read: list[Unit] = []
         for unit in sorted((unit for unit in units if unit.name not in left_out), key=_rank):
-            whole = next((one for one in read[-MOST_COMPARED:] if _is_copy(unit, one)), None)
+            whole = next((other for other in read[-MOST_COMPARED:] if _is_copy(unit, other)), None)
             if whole is not None:
                 if _parts(unit, folder) > _parts(whole, folder) and _is_copy(whole, unit):
                     read[read.index(whole)] = unit
                     unit, whole = whole, unit
                 left_out[unit.name] = whole.name
                 continue
-            for shorter in [one for one in read[-MOST_COMPARED:] if _is_copy(one, unit)]:
+            for shorter in [other for other in read[-MOST_COMPARED:] if _is_copy(other, unit)]:
                 left_out[shorter.name] = unit.name
                 read.remove(shorter)
             read.append(unit)
@@ -71,14 +71,14 @@ def _forms(found: dict[str, Unit]) -> dict[str, str]:
         f"{folder}/{name}": f"{folder}/{best}"
         for folder, names in folders.items()
         for name, best in told_twice(names).items()
-        if found[f"{folder}/{name}"].met
+        if found[f"{folder}/{name}"].in_folder
     }
 
 
 def _rank(unit: Unit) -> tuple[bool, bool, int, str]:
     """Sort key: named before found files, plain before packed ones, short names before longer ones."""
     name = unit.source.rpartition("/")[2]
-    return unit.met, unpacked_name(name) != name, len(name), unit.name
+    return unit.in_folder, unpacked_name(name) != name, len(name), unit.name
 
 
 def _alike(units: Iterable[Unit]) -> Iterator[list[Unit]]:
@@ -162,7 +162,7 @@ def _begins_with(whole: str, place: str) -> bool:
 def _same_session(unit: Unit, whole: Unit) -> bool:
     if object_store.is_url(unit.source) or object_store.is_url(whole.source):
         return unpacked_name(unit.source).rpartition("/")[2] == unpacked_name(whole.source).rpartition("/")[2]
-    one, other = read_header(unit.place), read_header(whole.place)
-    if one is None or other is None:
+    first, other = read_header(unit.place), read_header(whole.place)
+    if first is None or other is None:
         return False
-    return (one.provider, one.session_id) == (other.provider, other.session_id)
+    return (first.provider, first.session_id) == (other.provider, other.session_id)

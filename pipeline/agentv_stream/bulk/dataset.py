@@ -17,7 +17,7 @@ from agentv_stream.bulk.manifest import MANIFEST, DataFile, Manifest
 from agentv_stream.bulk.shards import Shard
 from agentv_stream.bulk.tables import SCHEMA, TABLES
 
-# Names of a run's files, below a table's folder; other people's files may be there, too.
+# Names of a run's files, below a table's folder; other people's files may also be there.
 _OURS = re.compile(r"provider=[^/]+/day=[^/]+/(g\d+-[^/]*\.parquet|\.[^/]+\.tmp)\Z")
 
 
@@ -27,12 +27,12 @@ def commit(
     shards: Iterable[Shard],
     files: Iterable[DataFile],
     signatures: dict[str, str],
-    gone: frozenset[str],
+    removed: frozenset[str],
 ) -> Manifest:
     """Makes the new files valid, atomically; then removes outdated ones. Raises: SinkError."""
     replaced = {shard.old.path for shard in shards if shard.old is not None}
     kept = [file for file in manifest.files if file.path not in replaced]
-    known = {key: value for key, value in manifest.signatures.items() if key not in gone}
+    known = {key: value for key, value in manifest.signatures.items() if key not in removed}
     new = Manifest(
         SCHEMA,
         manifest.generation + 1,

@@ -24,7 +24,7 @@ Watch = Callable[[Report, Task], None]
 
 def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:
     """The engine to use. One session needs no pool, unless it is large: starting a pool takes longer than reading most
-    sessions. A daemonic process (a worker of somebody's pool) cannot start one."""
+    sessions. A daemonic process (a worker of a caller's pool) cannot start one."""
     if engine != "process":
         return engine
     alone = len(units) <= 1 and not any(fits(work, unit) for unit in units)
@@ -41,45 +41,45 @@ def do_all(
     kept: "KeptFigures | None" = None,
     grouping: "Grouping | None" = None,
 ) -> None:
-    """Runs all units through the workers, but for those that are `kept`; counts and merges the outcomes. Sessions whose
+    """Runs all units through the workers, except the `kept` ones; counts and merges the outcomes. Sessions whose
     figures are to be grouped go to `grouping`.
 
     Units that are `claimed`, or turn out to belong to another one's session, are `parts` and do not count.
     """
-    taken = set(claimed)
+    covered = set(claimed)
     separate: dict[str, Separate] = {}
 
-    def merge(one: Separate) -> None:
-        outcome.summary.merge(one.summary)
-        if one.session is not None and grouping is not None:
-            grouping.add(one.session)
+    def merge(figures: Separate) -> None:
+        outcome.summary.merge(figures.summary)
+        if figures.session is not None and grouping is not None:
+            grouping.add(figures.session)
 
     known, waiting = ([], units) if kept is None else kept.take(units)
     for report, task in chain(known, _reports(crew, work, waiting)):
         for done in report.done:
             outcome.take(done)
-            taken |= done.parts
+            covered |= done.parts
         if report.summary is not None:
             outcome.summary.merge(report.summary)
-        for one in report.separate:
-            if one.certain:
-                merge(one)
+        for separated in report.separate:
+            if separated.certain:
+                merge(separated)
             else:
-                separate[one.name] = one
+                separate[separated.name] = separated
         if kept is not None:
             kept.note(report)
         if on_report is not None:
             on_report(report, task)
     for unit in units:  # a copy of this unit belongs to another session
-        if not taken.isdisjoint(unit.copies):
-            taken.add(unit.name)
-    for name, one in separate.items():
-        if name not in taken:
-            merge(one)
+        if not covered.isdisjoint(unit.copies):
+            covered.add(unit.name)
+    for name, separated in separate.items():
+        if name not in covered:
+            merge(separated)
     if grouping is not None:
         outcome.summary.merge(grouping.summary)
-    outcome.parts = sorted(taken.intersection(unit.name for unit in units))
-    outcome.bytes -= sum(unit.size for unit in units if unit.name in taken and unit.name in separate)
+    outcome.parts = sorted(covered.intersection(unit.name for unit in units))
+    outcome.bytes -= sum(unit.size for unit in units if unit.name in covered and unit.name in separate)
     total = outcome.summary.total()
     outcome.done, outcome.records, outcome.faults = total.sessions, total.records, dict(sorted(total.faults.items()))
     outcome.others.sort()
@@ -99,15 +99,15 @@ def in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:
 
 
 def _reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Report, Task]]:
-    together, apart = _large(crew, work, units)
+    together, separate_tasks = _large(crew, work, units)
     for number, unit in enumerate(together):
         task = Task(number, (unit,))
         report = relay(work, task, crew.context, crew.workers) if crew.context is not None else None
         if report is None:
-            apart.append(unit)
+            separate_tasks.append(unit)
         else:
             yield report, task
-    tasks = make_tasks(sorted(apart, key=lambda unit: unit.position), crew.workers, len(together))
+    tasks = make_tasks(sorted(separate_tasks, key=lambda unit: unit.position), crew.workers, len(together))
     for task, data in crew.run(partial(do_task, work), tasks, one_by_one):
         if data is None:
             done = [Done(unit=unit, error=f"{unit.name}: {DIED}", kind="SourceError") for unit in task.units]

@@ -182,7 +182,8 @@ class Crew:
     ) -> Iterator[tuple[T, R | None]]:
         """Yields (task, its result) as tasks end, in any order.
 
-        When a worker dies, the tasks in flight are run again one by one, divided by `split`; one that kills its worker
+        When a worker dies, the tasks in flight are run again one by one, divided by `split`; a task that kills its
+        worker
         again comes out with None.
         """
         lost: list[T] = []

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.copies import without_copies
-from agentv_stream.bulk.unit import Unit, told
+from agentv_stream.bulk.unit import Unit, printable
 from agentv_stream.discovery.places import IN_STORES, expanded, store_patterns
 from agentv_stream.errors import SourceError
 from agentv_stream.sources.files import first_unpacked, is_file, is_folder, is_store_folder, is_there, store_around
@@ -57,7 +57,7 @@ def looks_like_session(name: str) -> bool:
 def listed(sources: Sources) -> list[str]:
     """Sources as a list of names; a single string is one source, not a sequence of characters.
 
-    Raises: TypeError for what is no path.
+    Raises: TypeError for a value that is no path.
     """
     return [_name(source) for source in ((sources,) if isinstance(sources, (str, bytes, PathLike)) else sources)]
 
@@ -93,20 +93,20 @@ def find_units(
     if failed and not found and trouble is not None:
         raise failed[0][1]
     if trouble is not None:
-        trouble += [(told(place)[0], error) for place, error in failed]
+        trouble += [(printable(place)[0], error) for place, error in failed]
     return units_of(found)
 
 
 def units_of(found: dict[str, Unit]) -> list[Unit]:
-    """What was found, by name: without further names, copies and sub-agents' files, sorted, positions set."""
+    """The found units, by name: without further names, copies and sub-agents' files, sorted, positions set."""
     kept = without_copies(_once(_without_links(found)))
     ordered = sorted(_without_companions(kept), key=lambda unit: unit.name)
     return [_at(unit, i) for i, unit in enumerate(ordered)]
 
 
 def _at(unit: Unit, position: int) -> Unit:
-    shown, raw = told(unit.source)
-    copies = tuple(told(name)[0] for name in unit.copies)
+    shown, raw = printable(unit.source)
+    copies = tuple(printable(name)[0] for name in unit.copies)
     return replace(unit, source=shown, position=position, raw=raw, copies=copies)
 
 
@@ -121,7 +121,7 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: 
     if is_folder(path) and (around := store_around(path)) is not None:
         yield from _of_store(str(around[0]), failed, around[1])
     elif is_store_folder(path):
-        databases = [str(one) for one in path.iterdir() if one.name.endswith(STORES)]
+        databases = [str(entry) for entry in path.iterdir() if entry.name.endswith(STORES)]
         yield from stores_in(str(path), databases, True, failed)
     elif is_folder(path):
         yield from _of_folder(str(path), failed)
@@ -268,7 +268,7 @@ def _of_entry(entry: "os.DirEntry[str]", failed: Trouble) -> Iterator[Unit]:
 def _of_url(url: str) -> Iterator[Unit]:
     system = object_store.of_url(url)
     scheme = url.partition("://")[0]
-    skipped = _SKIPPED_FOLDERS.difference(url.split("/"))  # as for folders: what is named is read
+    skipped = _SKIPPED_FOLDERS.difference(url.split("/"))  # as for folders: a named folder is read
     try:
         if _MAGIC.search(url):
             found = system.glob(url, detail=True)
@@ -304,7 +304,7 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
     path, _, session = found.path.partition(STORE_SIGN)
     size, mtime_ns = object_store.stat(path)
     if session:
-        yield from (_stored(path, one) for one in list_sessions(path) if one.id == session)
+        yield from (_stored(path, stored) for stored in list_sessions(path) if stored.id == session)
     else:
         yield Unit(path, 0, size, mtime_ns)
 
@@ -313,7 +313,7 @@ def _without_links(found: dict[str, Unit]) -> dict[str, Unit]:
     """Leaves out files found in a folder that are links to one of the others, like `latest.jsonl`."""
     kept: dict[str, Unit] = {}
     for name, unit in found.items():
-        if unit.met and not object_store.is_url(name) and os.path.islink(name):  # noqa: PTH114 - the faster way
+        if unit.in_folder and not object_store.is_url(name) and os.path.islink(name):  # noqa: PTH114 - the faster way
             real = os.path.realpath(name)
             if real in found or real in kept:
                 continue
@@ -334,12 +334,12 @@ def _once(found: dict[str, Unit]) -> dict[str, Unit]:
     for units in alike.values():
         seen: set[tuple[int, int]] = set()
         if len(units) > 1:  # only then each has to be examined
-            units.sort(key=lambda unit: (unit.met, os.path.islink(unit.place), unit.name))  # noqa: PTH114
+            units.sort(key=lambda unit: (unit.in_folder, os.path.islink(unit.place), unit.name))  # noqa: PTH114
         for unit in units if len(units) > 1 else ():
             try:
                 info = os.stat(unit.place)  # noqa: PTH116 - the faster way
             except OSError:
-                continue  # reading it will tell
+                continue  # reading it will show the error
             if (info.st_dev, info.st_ino) in seen:
                 left_out.add(unit.name)
             seen.add((info.st_dev, info.st_ino))

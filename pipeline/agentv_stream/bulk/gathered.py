@@ -77,7 +77,7 @@ class Gathered:
         return self._local
 
     def _spill(self) -> int:
-        """Writes what is in memory to the file; returns its descriptor. Raises: OSError."""
+        """Writes the bytes in memory to the file; returns its descriptor. Raises: OSError."""
         if self._local is None:
             folder = None if object_store.is_url(self._folder) else Path(self._folder)
             if folder is not None:

@@ -1,7 +1,7 @@
 """Puts sessions into groups, as a whole or split by the times and models of their calls.
 
-In: `SessionFigures`. Out: a `Summary`. The number of sessions of a group is of those with a part in it, so over days
-and models these numbers do not add up; what belongs to a session as a whole counts where it began.
+In: `SessionFigures`. Out: a `Summary`. A group counts the sessions that have a part in it, so over days and models
+these numbers do not add up; figures that belong to a session as a whole count where it began.
 """
 
 from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ class Grouping:
         self._zone, self._estimate = zone, estimate
         self._since, self._until = (None if ms is None else ms // SLOT_MS for ms in (period.since_ms, period.until_ms))
         self._bounded = period != ALWAYS
-        self._divided = self._bounded or any(one == "model" or one in TIMES for one in self._by)
+        self._divided = self._bounded or any(part == "model" or part in TIMES for part in self._by)
         self._names: dict[tuple[str, int | None], str] = {}
         self._projects: dict[str, str] = {}
 
@@ -125,7 +125,7 @@ class Grouping:
 
     def _keys(self, session: SessionFigures, slot: int | None, model: str | None) -> tuple[Key, ...]:
         """The group to which something belongs, and the group within it."""
-        names = tuple(self._key(one, session, slot, model) for one in self._by)
+        names = tuple(self._key(dimension, session, slot, model) for dimension in self._by)
         return (names,) if len(names) == 1 else (names[:1], names)
 
     def _key(self, dimension: Dimension, session: SessionFigures, slot: int | None, model: str | None) -> str:

@@ -76,11 +76,11 @@ class ImportRun:
                 waiting.append(unit)
         self._left = {unit.name for unit in self._units}.difference(unit.name for unit in waiting)
         outcome.skipped = len(self._left.intersection(_sessions(known, _parts(known, self._units))))
-        had = {name for name, entry in known.items() if entry.whole}
-        return [msgspec.structs.replace(unit, had=unit.name in had) for unit in waiting]
+        read_before = {name for name, entry in known.items() if entry.whole}
+        return [msgspec.structs.replace(unit, read_before=unit.name in read_before) for unit in waiting]
 
     def _first_manifest(self, root: str, resume: bool, dry_run: bool) -> Manifest:
-        """The manifest that the run starts from; what is damaged is left out. Raises: SourceError, UsageError."""
+        """The manifest that the run starts from, without its damaged parts. Raises: SourceError, UsageError."""
         notes = self._outcome.notes
         try:
             manifest = first_manifest(root, resume)
@@ -116,7 +116,7 @@ class ImportRun:
         outcome.skipped = len(self._left.intersection(whole))
         self._state.check(work.run)
         _remove_stale(self._known, entries, parts)
-        if not whole and not self._known:  # the wrong folder, one that cannot be read: keep what earlier runs wrote
+        if not whole and not self._known:  # the wrong folder, or an unreadable one: keep the outputs of earlier runs
             if not self._first:
                 outcome.notes.append("no session could be read; the outputs are unchanged")
             outcome.outputs = {}
@@ -197,9 +197,9 @@ def _sessions(entries: dict[str, Entry], parts: set[str]) -> dict[str, Entry]:
 
 def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
     """Units that turned out to be a part of another unit's session, or a copy."""
-    taken = {part for entry in entries.values() if entry.error is None for part in entry.parts}
-    of_copies = {unit.name for unit in units if not taken.isdisjoint(unit.copies)}
-    return (taken | _copies(units) | of_copies).intersection(entries)
+    covered = {part for entry in entries.values() if entry.error is None for part in entry.parts}
+    of_copies = {unit.name for unit in units if not covered.isdisjoint(unit.copies)}
+    return (covered | _copies(units) | of_copies).intersection(entries)
 
 
 def _copies(units: list[Unit]) -> set[str]:
@@ -228,7 +228,7 @@ def _is_local(entry: Entry) -> bool:
 
 
 def _file_of(entry: Entry) -> tuple[int, int] | None:
-    """What all names of a file have in common; None if it is gone."""
+    """The device and inode, common to all names of a file; None if it is gone."""
     try:
         info = os.stat(entry.unit.place)  # noqa: PTH116 - the faster way
     except OSError:
@@ -239,7 +239,7 @@ def _file_of(entry: Entry) -> tuple[int, int] | None:
 def _publish(
     crew: Crew, root: str, manifest: Manifest, whole: dict[str, Entry], parts: set[str], staged: frozenset[str]
 ) -> None:
-    """Adds what the data set lacks: new rows by table and partition, on all workers, then the manifest."""
+    """Adds the missing parts to the data set: new rows by table and partition, on all workers, then the manifest."""
     signatures: dict[str, str] = {}
     new: list[Entry] = []
     for name, entry in whole.items():
@@ -247,14 +247,14 @@ def _publish(
         if not _counts(entry, manifest) and _is_staged(entry, staged):
             signatures[key] = entry.signature
             new.append(entry)
-    gone = frozenset(key for key in (*signatures, *map(key_of, parts)) if key in manifest.signatures)
-    if not new and not gone and manifest.generation:
+    removed = frozenset(key for key in (*signatures, *map(key_of, parts)) if key in manifest.signatures)
+    if not new and not removed and manifest.generation:
         sweep(root, manifest)
         return
-    shards = make_shards(root, manifest, new, gone)
+    shards = make_shards(root, manifest, new, removed)
     files: list[DataFile] = []
     for _, data in crew.run(write_shards, make_groups(shards), one_by_one):
         if data is None:
             raise SourceError(f"{root}: the worker that wrote a file of the data set died")
         files += msgspec.json.decode(data, type=list[DataFile])
-    commit(root, manifest, shards, files, signatures, gone)
+    commit(root, manifest, shards, files, signatures, removed)

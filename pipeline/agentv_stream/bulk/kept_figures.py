@@ -1,8 +1,8 @@
-"""The figures of sessions as an earlier run read them, in a file: `stats` reads only what is new or changed.
+"""The figures of sessions as an earlier run read them, in a file: `stats` reads only new or changed sessions.
 
 An entry holds as long as no file was added to its session and each one has the same size, inode, time of the last write
-and time of the last change of any kind, which nobody can set back. What changed less than two seconds before a run
-began is not kept: further changes might not show in its times.
+and time of the last change of any kind, which cannot be set back. A file that changed less than two seconds before a
+run began is not kept: further changes might not show in its times.
 """
 
 import os
@@ -46,12 +46,12 @@ class FileState(Struct, array_like=True, frozen=True):
 
 
 class KeptSession(Struct, array_like=True):
-    """A session. `files` begin with its log; `left_out` are those of sub-agents that were not to be read. Of one that
-    was not `met` in a folder, but named, nobody examined whether it ran."""
+    """A session. `files` begin with its log; `left_out` are those of sub-agents that were not to be read. A file given
+    by path (not found `in_folder`) is never checked for a running writer."""
 
     files: list[FileState]
     left_out: list[str]
-    met: bool
+    in_folder: bool
     provider: str
     session: SessionFigures
 
@@ -78,7 +78,7 @@ class KeptFigures:
 
     @property
     def notes(self) -> list[str]:
-        """What could not be kept, and what was done about it."""
+        """The figures that could not be kept, and the measures taken."""
         return [note for note in (self.kept.notice, self.kept.trouble) if note is not None]
 
     def take(self, units: Sequence[Unit]) -> tuple[list[tuple[Report, Task]], list[Unit]]:
@@ -100,8 +100,8 @@ class KeptFigures:
         return [(report, Task(-1, tuple(known)))] if known else [], waiting
 
     def note(self, report: Report) -> None:
-        """Takes what a worker read; `save` writes it."""
-        sessions = {one.name: one.session for one in report.separate}
+        """Takes a worker's report; `save` writes it."""
+        sessions = {separate.name: separate.session for separate in report.separate}
         for done in report.done:
             session = sessions.get(done.unit.name)
             if session is not None and done.whole and done.unit.name not in self._used and _can_be_kept(done.unit):
@@ -109,7 +109,7 @@ class KeptFigures:
                     self._read.append((done, session))
 
     def save(self) -> None:
-        """Writes what was read, and forgets what was not used for 90 days."""
+        """Writes the figures that were read, and forgets figures that were not used for 90 days."""
         rows = [(self._mark, name, self._day, _encode(entry)) for name, entry in self._new()]
         used = [(self._day, self._mark, name) for name in self._stale if name in self._used]
         new = self._rates.new if self._rates is not None else {}
@@ -134,7 +134,7 @@ class KeptFigures:
                 database.execute("VACUUM")
 
     def _new(self) -> Iterator[tuple[str, KeptSession]]:
-        """What was read from files that did not change since before the run, by their times and as they were found:
+        """Figures from files that did not change since before the run, by their times and as they were found:
         another machine's clock may be late."""
         latest = self._begun_ns - AT_REST_NS
         for done, session in self._read:
@@ -147,7 +147,7 @@ class KeptFigures:
             files = [state for path, _, _ in found for state in _state(path)]
             if [(state.path, state.size, state.mtime_ns) for state in files] == found:
                 if all(max(state.mtime_ns, state.ctime_ns) < latest for state in files):
-                    yield done.unit.name, KeptSession(files, done.left_out, done.unit.met, done.provider, session)
+                    yield done.unit.name, KeptSession(files, done.left_out, done.unit.in_folder, done.provider, session)
 
     def _entries(self, units: Sequence[Unit]) -> dict[str, KeptSession]:
         entries: dict[str, KeptSession] = {}
@@ -172,7 +172,7 @@ class KeptFigures:
 
     def _holds(self, unit: Unit, entry: KeptSession) -> bool:
         """Whether the session consists of the same files, and none of them changed."""
-        if (unit.met and not entry.met) or any([state] != _state(state.path) for state in entry.files):
+        if (unit.in_folder and not entry.in_folder) or any([state] != _state(state.path) for state in entry.files):
             return False
         provider = get_provider(entry.provider)
         read, left_out = parts_of(provider, unit.place, self._subagents, self._folder)

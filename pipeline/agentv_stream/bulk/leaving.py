@@ -33,7 +33,7 @@ def temporary(folder: Path | None, mark: str) -> Path:
 
 
 def known(place: Path) -> None:
-    """Registers a file that another process of this run made, to be removed, too."""
+    """Registers a file that another process of this run made, so that it is also removed."""
     _temporary.add(place)
 
 
@@ -48,7 +48,7 @@ def make_temporary(folder: Path | None, mark: str) -> tuple[Path, int]:
 
 
 def sweep(folder: Path, mark: str) -> None:
-    """Removes what a killed run left; only for a run that is certainly over."""
+    """Removes the remains of a killed run; only for a run that is certainly over."""
     try:
         with os.scandir(folder) as entries:
             left = [entry.path for entry in entries if entry.name.startswith(f".{mark}-")]
@@ -115,7 +115,7 @@ def _end_after(sentinel: int) -> None:
 
 
 def remove_temporary() -> None:
-    """Removes all registered half-written files, whoever made them."""
+    """Removes all registered half-written files of all processes."""
     for place in list(_temporary):
         if place.is_dir():
             shutil.rmtree(place, ignore_errors=True)

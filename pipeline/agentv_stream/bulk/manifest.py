@@ -27,7 +27,7 @@ class DataFile(Struct):
 
 
 class Manifest(Struct):
-    """What the data set consists of. `signatures`: by session key, the state of its source when it was read."""
+    """The parts of the data set. `signatures`: by session key, the state of its source when it was read."""
 
     schema_version: str = SCHEMA
     generation: int = 0
@@ -83,7 +83,7 @@ def read_manifest(root: str) -> Manifest | None:
 def first_manifest(root: str, resume: bool) -> Manifest:
     """The manifest that a run starts from: that of the existing data set, or an empty one.
 
-    An empty one continues the generation numbers, so that new files never get the names of those that are still valid.
+    An empty one continues the generation numbers, so that new files never get the names of files that are still valid.
 
     Raises: SourceError (it is damaged; see `set_aside`), UsageError, when a data set is to be extended.
     """

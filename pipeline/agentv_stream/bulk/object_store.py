@@ -45,7 +45,7 @@ def join(place: str, *parts: str) -> str:
 def file_system(scheme: str) -> Any:
     """The fsspec file system for a URL's scheme.
 
-    Raises: UsageError if fsspec, or what it needs for that scheme, is not installed.
+    Raises: UsageError if fsspec, or a package that it needs for that scheme, is not installed.
     """
     fsspec = extra("fsspec", "cloud", f"{scheme}://")
     try:
@@ -54,12 +54,12 @@ def file_system(scheme: str) -> Any:
         raise UsageError(f"{scheme}:// cannot be used: {error}") from error
 
 
-def of_url(url: str) -> "Told":
+def of_url(url: str) -> "RaisesOSError":
     """The file system of a URL; its failures are raised as OSError."""
-    return Told(file_system(url.partition("://")[0]))
+    return RaisesOSError(file_system(url.partition("://")[0]))
 
 
-class Told:
+class RaisesOSError:
     """Wraps a file system whose library has its own errors (no credentials, no connection), and raises OSError."""
 
     def __init__(self, system: Any) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from agentv_stages.figures.merge import Summary
 from agentv_stream.bulk.find import Trouble
-from agentv_stream.bulk.unit import Done, Unit, told
+from agentv_stream.bulk.unit import Done, Unit, printable
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SourceError, UsageError
 
 
@@ -25,8 +25,8 @@ class Outcome:
     `found` were found, `done` read (`cached` of them by an earlier run), `skipped` done by one. `parts` are files that
     are part of another file's session, `others` files found in folders that are no session, `failures` those that could
     not be read. `bytes` is the size of the files as stored, `records` and `faults` are sums, `seconds` is the duration.
-    `summary` has the figures by group, `outputs` the places by kind. `waiting` is what a dry run would read. `notes`
-    are messages for people. `price_table` is the date of the prices with which costs were estimated.
+    `summary` has the figures by group, `outputs` the places by kind. `waiting` are the sessions that a dry run would
+    read. `notes` are messages for people. `price_table` is the date of the prices with which costs were estimated.
     """
 
     found: int = 0
@@ -47,8 +47,8 @@ class Outcome:
     waiting: list[Unit] = field(default_factory=list[Unit])
 
     def take(self, done: Done) -> None:
-        """Takes one unit: its bytes, or what is wrong with it; all else is counted in the summary."""
-        if done.error is not None and done.unit.met and done.kind in ("NotALog", "EmptyInput"):
+        """Takes one unit: its bytes, or its error; everything else is counted in the summary."""
+        if done.error is not None and done.unit.in_folder and done.kind in ("NotALog", "EmptyInput"):
             self.others.append(done.unit.name)
             return
         if done.error is not None:
@@ -62,7 +62,7 @@ class Outcome:
 
 def failures_of(trouble: Trouble) -> list[Failure]:
     """Places that could not be listed."""
-    return [Failure(place, told(str(error))[0], type(error).__name__) for place, error in trouble]
+    return [Failure(place, printable(str(error))[0], type(error).__name__) for place, error in trouble]
 
 
 def error_of(done: Done) -> AgentvStreamError:

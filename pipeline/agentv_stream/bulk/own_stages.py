@@ -10,10 +10,10 @@ from agentv_stream.errors import UsageError
 from agentv_stream.redaction.redaction import Redaction, redactor_of
 
 
-def names_of(what: str, parts: Iterable[MakeStage]) -> tuple[str, ...]:
+def names_of(option: str, parts: Iterable[MakeStage]) -> tuple[str, ...]:
     """The names, `module:name`, of classes or functions that make stages.
 
-    Raises: UsageError for one that a worker could not import; `what` is the argument's name.
+    Raises: UsageError for a function that a worker could not import; `option` is the argument's name.
     """
     names: list[str] = []
     for part in parts:
@@ -23,7 +23,7 @@ def names_of(what: str, parts: Iterable[MakeStage]) -> tuple[str, ...]:
         except (ImportError, AttributeError, ValueError):
             found = None
         if found is not part:
-            raise UsageError(f"{what}: {part!r} cannot be imported by a worker; give a class or function of a module")
+            raise UsageError(f"{option}: {part!r} cannot be imported by a worker; give a class or function of a module")
         names.append(name)
     return tuple(names)
 

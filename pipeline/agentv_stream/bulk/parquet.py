@@ -18,7 +18,7 @@ def check_installed() -> None:
 def manifest_of(root: str) -> "Manifest":
     """The manifest of a data set.
 
-    Raises: SourceError if there is none, UsageError for one of another version.
+    Raises: SourceError if there is none, UsageError for a manifest of another version.
     """
     from agentv_stream.bulk.manifest import MANIFEST, read_manifest
 

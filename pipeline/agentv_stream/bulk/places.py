@@ -1,4 +1,4 @@
-"""Where a bulk run writes, by the name of the output: `transcripts`, `trajectories`, `jsonl`, `parquet`,
+"""The places where a bulk run writes, by the name of the output: `transcripts`, `trajectories`, `jsonl`, `parquet`,
 `otel-file`."""
 
 import glob
@@ -57,7 +57,7 @@ def check_places(places: dict[str, str]) -> None:
 
 
 def state_place(places: dict[str, str]) -> str:
-    """Where a run keeps its progress: in the data set, else in an output folder, else beside the JSONL."""
+    """The place of a run's progress: in the data set, or in an output folder, or beside the JSONL."""
     if "parquet" in places:
         return object_store.join(places["parquet"], "_state")
     for name in _FOLDERS:
@@ -68,7 +68,7 @@ def state_place(places: dict[str, str]) -> str:
 
 
 def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
-    """Removes what the previous run left half-written if it was killed, and nothing of anybody else's.
+    """Removes the half-written files of the previous run if it was killed, and nothing of other programs.
 
     The caller must hold the state: then all such files in it and in the data set are ours.
     """
@@ -91,7 +91,7 @@ def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
 
 def is_output(unit: Unit, places: dict[str, str]) -> bool:
     """Whether a file found in a folder was written there by an earlier run of this import."""
-    if not unit.met:
+    if not unit.in_folder:
         return False
     for file in (places[name] for name in _FILES if name in places):
         if unit.source == file or unit.source.startswith(f"{file}.state/"):

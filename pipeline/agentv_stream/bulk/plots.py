@@ -49,10 +49,10 @@ def draw(path: Path, summary: Summary, by: Dimension) -> None:
         calls.set_yticks(list(places), labels)
         calls.set_ylim(len(labels) - 0.4, -0.6)  # the first group on top, no empty rows
         calls.set_xlabel(("tool calls" if by == "all" else f"tool calls by {by}") + _left_out(len(labels), total, by))
-        for axes, (what, cells), color in zip(rest, tokens, (_IN, _OUT), strict=False):
+        for axes, (label, cells), color in zip(rest, tokens, (_IN, _OUT), strict=False):
             ends = axes.barh(places, [value or 0 for value, _ in cells], color=color)
-            _name_ends(axes, ends, [_told(value, whole) for value, whole in cells])
-            axes.set_xlabel(f"{what} tokens")
+            _name_ends(axes, ends, [_figure_text(value, whole) for value, whole in cells])
+            axes.set_xlabel(f"{label} tokens")
         figure.legend(*calls.get_legend_handles_labels(), loc="outside upper left", ncols=2, fontsize="small")
         buffer = io.BytesIO()
         kind = path.suffix.lower()[1:]
@@ -79,13 +79,13 @@ def _tick(value: float, place: int) -> str:
     return count_text(int(value))
 
 
-def _told(value: int | None, whole: bool) -> str:
+def _figure_text(value: int | None, whole: bool) -> str:
     """A sum of tokens; `≥` if it is unknown for some sessions, `?` if for all."""
     return ("" if whole or value is None else "≥") + count_text(value)
 
 
 def _left_out(shown: int, total: int, by: Dimension) -> str:
-    """A note on what the plot leaves out."""
+    """A note on the groups that the plot leaves out."""
     if shown == total:
         return ""
     return f" (the last {shown} of {total})" if by in TIMES else f" (the first {shown} of {total:,})"
@@ -112,6 +112,6 @@ def _bars(summary: Summary, by: Dimension) -> tuple[list[str], list[int], list[i
         [visible(name, 40) for name, _ in groups],
         [figures.tool_calls - failed for (_, figures), failed in zip(groups, bad, strict=True)],
         bad,
-        [(what, [figures.tokens_told(what) for _, figures in groups]) for what in ("input", "output")],
+        [(member, [figures.tokens_told(member) for _, figures in groups]) for member in ("input", "output")],
         len(summary.groups),
     )

@@ -22,13 +22,13 @@ def _workers(pool: Executor) -> list[BaseProcess]:
 def dead_in(pool: Executor) -> set[int]:
     """The process ids of workers that have ended."""
     of = {worker.sentinel: worker.pid for worker in _workers(pool)}
-    return {pid for one in wait(list(of), 0) if isinstance(one, int) and (pid := of.get(one)) is not None}
+    return {pid for end in wait(list(of), 0) if isinstance(end, int) and (pid := of.get(end)) is not None}
 
 
 def end_pool(pool: Executor, wait: bool = True) -> None:
     """Ends a pool: running tasks may take minutes, and would not count.
 
-    Its futures end, too. With `wait` it returns when the pool is closed: one that closes during Python's shutdown
+    Its futures also end. With `wait` it returns when the pool is closed: a pool that closes during Python's shutdown
     prints a traceback.
     """
     workers = _workers(pool)
@@ -36,7 +36,7 @@ def end_pool(pool: Executor, wait: bool = True) -> None:
     for worker in workers:
         worker.terminate()
     for worker in workers:
-        _gone(worker)
+        _end_worker(worker)
     if answers is not None:
         with suppress(AttributeError, OSError):
             answers._writer.close()  # the last writing end
@@ -44,7 +44,7 @@ def end_pool(pool: Executor, wait: bool = True) -> None:
         pool.shutdown(cancel_futures=True)
 
 
-def _gone(worker: BaseProcess) -> None:
+def _end_worker(worker: BaseProcess) -> None:
     if not wait([worker.sentinel], PATIENCE_SECONDS):
         worker.kill()
         wait([worker.sentinel])

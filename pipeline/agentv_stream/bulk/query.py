@@ -57,7 +57,7 @@ def connect(dataset: str | Path) -> Any:
     if remote:
         system = object_store.of_url(root).system
         connection.register_filesystem(system)
-        paths |= {system.unstrip_protocol(system._strip_protocol(path)) for path in paths}  # as it names what it finds
+        paths |= {system.unstrip_protocol(system._strip_protocol(path)) for path in paths}  # as it names files
     connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, sorted(paths)))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -142,7 +142,7 @@ def _view(table: str, files: Sequence[DataFile], root: str) -> str:
         columns = [f"NULL::{_TYPES[kind]} AS {_name(name)}" for name, kind in COLUMNS[table]]
         return f"SELECT {', '.join(columns)}, NULL::VARCHAR AS provider, NULL::DATE AS day WHERE false"
     paths = ", ".join(_quoted(_literal(object_store.join(root, file.path))) for file in files)
-    # Folders above the data set may be named `a=b`, too. DuckDB makes columns of them, and uses the first `day=`.
+    # Folders above the data set may also be named `a=b`. DuckDB makes columns of them, and uses the first `day=`.
     above = _PARTITION.search(root) is not None
     source = f"read_parquet([{paths}], {_NAMED if above else _HIVE}, union_by_name = true)"
     provider, day = (_part("provider"), _part("day")) if above else ("provider", "day")

@@ -1,7 +1,7 @@
 """Reads one large log on several cores, with the same outcome: ranges are decoded in parallel, the rest is done in
 turn.
 
-Splitting lines, decoding and normalising are half of the work and depend little on what came before; pairing, counting
+Splitting lines, decoding and normalising are half of the work and depend little on earlier records; pairing, counting
 and joining messages depend on all of it, and rows on where the file ends. So each of n processes takes every n-th range
 (`relay_runner`). This module divides the log, starts the processes, and waits for the last one's report.
 """
@@ -40,7 +40,7 @@ def fits(work: Work, unit: Unit) -> bool:
     if work.dataset is not None or work.trajectories is not None or work.export is not None:
         return False  # rows and steps are held in files that processes do not share
     if work.records or work.redaction is not None or RECORDS:
-        return False  # they may remember what came before
+        return False  # they may remember earlier records
     return unit.size >= LEAST_BYTES
 
 
@@ -70,8 +70,8 @@ def relay(
                     report = report_to if len(starts) - 2 in ranges else None
                     legs = Legs(work, task, starts, ranges, before, behind, Path(between), report)
                     others = [end for end in ends if end not in (before, behind, report)]
-                    made: Any = context
-                    runner: BaseProcess = made.Process(target=run, args=(legs, others), daemon=True)
+                    any_context: Any = context
+                    runner: BaseProcess = any_context.Process(target=run, args=(legs, others), daemon=True)
                     with undisturbed():
                         runner.start()
                         runners.append(runner)
@@ -106,7 +106,7 @@ def _report_of(reports: Connection, runners: Sequence[BaseProcess]) -> Report | 
 
 
 def _starts(file: BinaryIO, size: int, step: int) -> list[int]:
-    """Where the ranges begin, each after a line end; finally the size, as the end of the last one.
+    """The places where the ranges begin, each after a line end; finally the size, as the end of the last one.
 
     Raises: NotInRanges.
     """

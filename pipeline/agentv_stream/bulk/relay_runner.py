@@ -2,7 +2,8 @@
 
 Its decoder first reads the head of the log and a stretch before the range, decodes the range ahead of its turn, and
 then waits for the previous process's state. If that process's decoder ended in the state in which this one began, the
-result is valid; else the range is decoded again from there. The state of the session is handed on before the rows of
+result is valid; otherwise the range is decoded again from there. The state of the session is handed on before the rows
+of
 the range are rendered, the transcript afterwards. The last process completes the session and reports.
 """
 
@@ -50,7 +51,7 @@ class Legs:
 def run(legs: Legs, others: Sequence[Connection]) -> None:
     """The process's main function. Its exit code says whether it did its part. `others`: other processes' pipe ends.
 
-    If a process dies in the middle of a message, its reader waits until nobody holds the other end any more.
+    If a process dies in the middle of a message, its reader waits until no process holds the other end any more.
     """
     obey_parent()
     for end in others:
@@ -171,7 +172,7 @@ class Runner:
         self.legs.behind.send_bytes(name.encode())
 
     def _handed(self) -> bytes:
-        """What the previous process handed over."""
+        """The state that the previous process handed over."""
         place = self.legs.between / self.legs.before.recv_bytes().decode()
         known = place.read_bytes()
         place.unlink()
@@ -180,7 +181,7 @@ class Runner:
     def _known(self, reader: SessionReader) -> bytes:
         """The state of the session for the next process.
 
-        Outputs that have not begun are included: their name will be determined by what is still to be read.
+        Outputs that have not begun are included: their name depends on records that are still to be read.
         """
         outputs = self.session.outputs
         unbegun = outputs is not None and not self._awaits_outputs and not outputs.begun

@@ -171,7 +171,7 @@ def _text(blocks: list[Any], most: int) -> tuple[str, int]:
 
 
 def _plain(body: Any) -> str:
-    """A payload as text: the value of a JSON string, the texts of content blocks, else the JSON itself."""
+    """A payload as text: the value of a JSON string, the texts of content blocks, or the JSON itself."""
     data = bytes(body)
     try:
         value = decode_json(data)

@@ -25,7 +25,7 @@ from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
 from agentv_stream.bulk.own_stages import names_of
 from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
 from agentv_stream.bulk.state import Progress
-from agentv_stream.bulk.unit import Unit, Work, told
+from agentv_stream.bulk.unit import Unit, Work, printable
 from agentv_stream.discovery.period import ALWAYS, IN_UTC, Period, Zone
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
@@ -74,11 +74,12 @@ def import_sessions(
     do not depend on it. `provider` overrides detection, `target` is used in the names of transcripts, `watch` names
     programs whose runs are listed, `subagents` includes their files, `prices` adds estimated costs (extra `prices`).
 
-    A source that cannot be read is a row of `failures`. `resume` leaves out what is done and unchanged, and keeps what
-    earlier runs put into the outputs. `on_found` is called with the number of sessions and bytes to be read,
+    A source that cannot be read is a row of `failures`. `resume` leaves out finished and unchanged sessions, and keeps
+    their parts of the outputs. `on_found` is called with the number of sessions and bytes to be read,
     `on_report` for each task done, both in this thread. `roots` are places to look up sessions that `sources` name by
     their ids, as `PROVIDER=PATH`. Logs that last changed outside of `period` are not read. With `dry_run`
-    nothing is read or written; `waiting` of the outcome is what would be read. `sync` waits until the outputs are on
+    nothing is read or written; `waiting` of the outcome are the sessions that would be read. `sync` waits until the
+    outputs are on
     the disk. `records` and `stages` are your own: classes or functions of a
     module, called for each session, that make a stage over the records of a log, or over its events and messages
     (docs/api.md). `redact` replaces secrets by markers in all outputs. `export` writes and sends spans.
@@ -108,7 +109,7 @@ def import_sessions(
     with ExitStack() as temporary, ExitStack() as stack:
         opened: Crew | None = None
         if units and not dry_run:
-            if engine != "process":  # first: one that is not there leaves nothing behind
+            if engine != "process":  # first: a missing engine leaves nothing behind
                 opened = stack.enter_context(open_engine(engine, workers))
             check_places(places)
         work = Work(
@@ -206,7 +207,7 @@ def _results(
             size = object_store.stat(place)[0]
         except SourceError:
             size = 0  # reading it will report that
-        shown, raw = told(place)
+        shown, raw = printable(place)
         units.append(Unit(shown, i, size, raw=raw))
     decode = msgspec.json.Decoder(Result).decode
     with open_engine(enough(engine, units, work), workers) as crew:
@@ -243,8 +244,8 @@ def summarize_groups(
     session, model, hour, day, week and month; with `tool` the figures' `tools` distinguish them. `below` of the summary
     has the groups within the groups. Figures belong to the time and model of their calls, in `zone`; only those in
     `period` count. `sequences` keeps each session's tools in order. `prices` adds estimated costs (extra `prices`;
-    None: if it is installed). `cache` keeps the figures of each session between runs, and reads only what is new or
-    changed (`cached` counts the others); with `sequences`, `records` or `stages` everything is read.
+    None: if it is installed). `cache` keeps the figures of each session between runs, and reads only new or changed
+    sessions (`cached` counts the others); with `sequences`, `records` or `stages` everything is read.
     The other arguments are as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any
     order; msgspec writes and reads them as JSON.
 
@@ -285,7 +286,7 @@ def summarize_groups(
 
 
 def _rates(wanted: bool | None) -> "Rates | None":
-    """What estimates costs, if that is wanted. Raises: UsageError where the extra is missing."""
+    """The prices that estimate costs, if that is wanted. Raises: UsageError where the extra is missing."""
     if wanted is False:
         return None
     from agentv_stream.rates import Rates, installed_version

@@ -21,7 +21,7 @@ TRANSCRIPTS = Wanted()
 
 
 class HandedOutputs(Struct):
-    """What one process hands to the next that continues writing. `files` are the hidden files by suffix."""
+    """The state that one process hands to the next that continues writing. `files` are the hidden files by suffix."""
 
     identity: Identity | None
     files: dict[str, str]
@@ -88,7 +88,7 @@ class SessionOutputs:
         return name_of(self.identity, key=self._key)
 
     def close(self, observer: Observer) -> None:
-        """Writes what is held and publishes everything. Raises: SinkError."""
+        """Writes the held rows and publishes everything. Raises: SinkError."""
         stem = self.stem
         self._apply(self._writer.close(observer))
         for output in self._writer.outputs:

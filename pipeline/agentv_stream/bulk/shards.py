@@ -47,7 +47,7 @@ class Shard(Struct, frozen=True):
         return f"{self.table}/provider={safe_part(self.provider)}/day={safe_part(self.day)}"
 
 
-def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: frozenset[str]) -> list[Shard]:
+def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], removed: frozenset[str]) -> list[Shard]:
     """The shards to write, big ones first. `entries` are new sessions, `gone` the keys whose old rows are removed."""
     generation, sync = manifest.generation + 1, SYNC.get()
     groups: dict[tuple[str, str, str], list[tuple[str, Rows]]] = {}
@@ -56,7 +56,7 @@ def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: f
             groups.setdefault((table, entry.provider, entry.day), []).append((key_of(entry.unit.name), rows))
     shards = [Shard(root, generation, *where, tuple(rows), sync=sync) for where, rows in groups.items()]
     for file in manifest.files:
-        dropped = gone.intersection(file.keys)
+        dropped = removed.intersection(file.keys)
         if dropped:
             shards.append(
                 Shard(root, generation, file.table, file.provider, file.day, old=file, dropped=dropped, sync=sync)
@@ -125,9 +125,9 @@ def _gathered(group: Sequence[Shard]) -> list[list[tuple[str, Any, int]]] | None
     pa = arrow()
     found: list[list[Any]] = [[None for _ in shard.rows] for shard in group]
     parts = [(part, n, i) for n, shard in enumerate(group) for i, (_, part) in enumerate(shard.rows)]
-    parts.sort(key=lambda one: (one[0].path, one[0].batch, one[0].offset))
+    parts.sort(key=lambda part: (part[0].path, part[0].batch, part[0].offset))
     held = 0
-    for path, inside in groupby(parts, key=lambda one: one[0].path):
+    for path, inside in groupby(parts, key=lambda part: part[0].path):
         ours = list(inside)
         with closing(_Staged(path)) as staged:
             pieces = [piece for part, _, _ in ours for piece in staged.take(part)]
@@ -232,7 +232,7 @@ class _Writer:
             self._finish()
 
     def abandon(self) -> None:
-        """Removes what was not finished."""
+        """Removes the unfinished file."""
         if self._writer is not None:
             with suppress(OSError):  # the disk is full, which was already reported
                 self._writer.close()

@@ -44,7 +44,7 @@ class Staging:
         self._tables[table].add(row, size, self._folder)
 
     def end(self) -> dict[str, Rows]:
-        """Where the unit's rows are stored, by table."""
+        """The places of the unit's rows, by table."""
         out: dict[str, Rows] = {}
         for name, table in self._tables.items():
             if table.unit_rows:
@@ -65,7 +65,7 @@ class Staging:
                 object_store.put_file(local, object_store.join(self._state, "rows", f"{self._name}.{name}.arrow"))
 
     def close(self) -> None:
-        """Removes what was not published."""
+        """Removes rows that were not published."""
         object_store.remove_tree(str(self._folder))
         leaving.settled(self._folder)
 

@@ -1,6 +1,6 @@
 """The progress of a bulk run, so that another can continue it: one file of JSON lines per task, each appearing at once.
 
-Below the state's place: `recipe.json` (how outputs are made), `done/*.jsonl` (what is finished), `rows/` (rows that are
+Below the state's place: `recipe.json` (how outputs are made), `done/*.jsonl` (finished units), `rows/` (rows that are
 not in the data set yet). A later line of a unit replaces an earlier one; files are read in order of their names.
 """
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from agentv_stages.model.provider import Folder
 from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.unit import Finished, Unit, Work, told
+from agentv_stream.bulk.unit import Finished, Unit, Work, printable
 from agentv_stream.bulk.verifying import is_staged_whole
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError, SinkError
@@ -64,7 +64,7 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 
 def recipe(work: Work) -> str:
     """Those of a run's options that affect its outputs."""
-    told = (
+    facts = (
         work.transcripts,
         work.trajectories,
         work.dataset,
@@ -78,7 +78,7 @@ def recipe(work: Work) -> str:
         *(("redacted", work.redaction.rules, work.redaction.allow) if work.redaction is not None else ()),
         *((work.export.options, work.export.endpoint, work.export.file) if work.export is not None else ()),
     )
-    return hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()
 
 
 class Progress:
@@ -138,7 +138,7 @@ class Progress:
             raise SinkError(self.place, OSError("another import has begun there"))
 
     def entries(self) -> dict[str, Entry]:
-        """What is finished, by the unit's name; each file is read once. Raises: SourceError."""
+        """The finished units, by name; each file is read once. Raises: SourceError."""
         found = self._entries
         for name in object_store.names_below(self._done):
             if name in self._read or not name.endswith(".jsonl") or name.rpartition("/")[2].startswith("."):
@@ -227,7 +227,7 @@ def unchanged(unit: Unit, entry: Entry, subagents: bool, folder: Folder) -> bool
             return True
         read, left_out = parts_of(get_provider(entry.provider), unit.place, subagents, folder)
         known = [seen.place for seen in entry.companions]
-        if read != known or [told(path)[0] for path in left_out] != entry.left_out:
+        if read != known or [printable(path)[0] for path in left_out] != entry.left_out:
             return False
         return tail_of(unit.place, unit.size) == entry.tail and all(
             tail_of(seen.place, seen.size) == seen.tail for seen in entry.companions

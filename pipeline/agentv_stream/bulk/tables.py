@@ -1,6 +1,6 @@
 """The tables of a data set, schema `agentv_stream.dataset.v1`: their columns with Arrow types.
 
-What the columns mean: docs/parquet.md.
+Their meaning: docs/parquet.md.
 """
 
 from typing import Any

@@ -5,7 +5,7 @@ All of them can be pickled and written as JSON: a task may be sent to another pr
 
 import os
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from agentv_stages.figures.merge import By, Summary
 from agentv_stages.figures.session_figures import SessionFigures
@@ -14,7 +14,7 @@ from agentv_stream.otel.options import Export
 from agentv_stream.redaction.redaction import Redaction
 
 
-def told(place: str) -> tuple[str, bytes | None]:
+def printable(place: str) -> tuple[str, bytes | None]:
     """A path as UTF-8 text, and its bytes if the text does not reproduce them."""
     try:
         place.encode()
@@ -27,9 +27,9 @@ class Unit(Struct, frozen=True):
     """One session: the whole of a file or object, or a session of a store (`session`).
 
     `source` is an absolute path or a URL. `mtime_ns` 0: the time of an object that has none. `position` orders units.
-    `met` marks a file that nobody named: it was met in a folder, and need not be a session at all.
+    `in_folder` marks a file that was found in a folder, not given by path: it need not be a session at all.
     `copies` are names of other files that hold the same, or its beginning.
-    `had` marks a source that an earlier run read whole: a part of it must not take the place of that.
+    `read_before` marks a source that an earlier run read whole: a part of it must not take the place of that.
     `raw` is the path as bytes where it is no UTF-8, which JSON and Parquet cannot hold; `source` shows `\\udcXX` then.
     """
 
@@ -38,9 +38,9 @@ class Unit(Struct, frozen=True):
     size: int = 0
     mtime_ns: int = 0
     session: str | None = None
-    met: bool = False
+    in_folder: bool = field(default=False, name="met")
     raw: bytes | None = None
-    had: bool = False
+    read_before: bool = field(default=False, name="had")
     copies: tuple[str, ...] = ()
 
     @property
@@ -55,9 +55,10 @@ class Unit(Struct, frozen=True):
 
 
 class Work(Struct, frozen=True):
-    """What to make of every unit. Places are folders or URLs; None: not wanted.
+    """The work for every unit. Places are folders or URLs; None: not wanted.
 
-    `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a summary by
+    `state` holds the finished units, for `--resume`. `results` asks for the result of each session, `by` for a summary
+    by
     that group, `apart` for the figures of each session, dated. `text_chars` is how much of a text the data set keeps.
     `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
     `sync`: as in `outputs/durable.py`.
@@ -124,7 +125,7 @@ class Rows(Struct, frozen=True):
 
 
 class Finished(Struct, kw_only=True):
-    """What is kept of one unit. `error` is None if it succeeded; `kind` is the exception's name.
+    """The record of one unit. `error` is None if it succeeded; `kind` is the exception's name.
 
     `damage` says that only a part of it could be read; everything else describes that part.
     `tail` is a hash of the last bytes: with size and time it shows whether the source is still the same.

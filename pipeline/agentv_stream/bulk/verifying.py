@@ -1,4 +1,4 @@
-"""What an earlier run left, before it is continued: which of its files are whole.
+"""The remains of an earlier run, before it is continued: which of its files are whole.
 
 Files are compared by length; those of a data set must also have a readable footer. Objects in a store appear whole or
 not at all, and are not examined.

@@ -32,7 +32,7 @@ from agentv_stream.bulk.own_stages import stages_of
 from agentv_stream.bulk.session_outputs import SessionOutputs
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.trajectories import TrajectoryFile
-from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work, told
+from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work, printable
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SinkError
 from agentv_stream.outputs.durable import SYNC, together
 from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
@@ -124,10 +124,10 @@ class Worker:
             session.abandon()
             if isinstance(error.__cause__, OSError) and error.__cause__.errno in _NO_ROOM:
                 raise  # the next session would fail as well
-            return Done(unit=unit, error=told(str(error))[0], kind=type(error).__name__)
+            return Done(unit=unit, error=printable(str(error))[0], kind=type(error).__name__)
         except Exception as error:  # one log that we fail on must not end the run; it is reported as a bug of ours
             session.abandon()
-            return Done(unit=unit, error=told(f"bug: {type(error).__name__}: {error}")[0], kind="Bug")
+            return Done(unit=unit, error=printable(f"bug: {type(error).__name__}: {error}")[0], kind="Bug")
         except BaseException:  # the run is over, if all is done in one process
             session.abandon()
             raise
@@ -167,7 +167,7 @@ class Session:
                 parts=stages_of(work.records, work.stages, work.redaction), dated=work.apart,
             )  # fmt: skip
         except (NotALog, EmptyInput):
-            if self._damage:  # too little precedes the damage to detect what it is
+            if self._damage:  # too little precedes the damage to detect the dialect
                 raise self._damage[0] from None
             raise
         provider, log = safe_part(reader.provider.name), Log(unit.place, unit.name, unit.mtime_ns // 1_000_000)
@@ -189,9 +189,9 @@ class Session:
         reader = self.open()
         for batch in reader.batches(self.takes_companions):
             self.take(batch)
-        if self._damage and self.unit.had:
+        if self._damage and self.unit.read_before:
             raise self._damage[0]
-        if self.unit.met and not self._damage and not reader.observer.ran:
+        if self.unit.in_folder and not self._damage and not reader.observer.ran:
             raise EmptyInput(f"{self.unit.name}: a header without a session")
         self.finish(reader)
 
@@ -235,7 +235,7 @@ class Session:
         worker, unit, done = self.worker, self.unit, self.done
         work, observer = worker.work, reader.observer
         if self._damage:
-            done.damage = told("; ".join(str(error) for error in self._damage))[0]
+            done.damage = printable("; ".join(str(error) for error in self._damage))[0]
         left = reader.pair.left
         facts = observer.facts
         done.provider = reader.provider.name
@@ -245,7 +245,7 @@ class Session:
         done.companions = [_seen(companion.path, work.state is not None) for companion in reader.companions]
         if not work.subagents and unit.session is None:
             _, left_out = parts_of(reader.provider, unit.place, False, worker.folder)
-            done.left_out = [told(path)[0] for path in left_out]
+            done.left_out = [printable(path)[0] for path in left_out]
         estimate = None
         if work.results or work.state is not None or worker.staging is not None or work.prices:
             result = observer.result(left)
@@ -316,7 +316,7 @@ class Session:
         self.done.result = Raw(_encode(result))
 
     def abandon(self) -> None:
-        """Closes the log and removes what was written. An error that is kept holds the reader, and with it the file."""
+        """Closes the log and removes its outputs. An error that is kept holds the reader, and with it the file."""
         if self._pieces is not None:
             self._pieces.close()
         if self.outputs is not None:
@@ -337,7 +337,7 @@ def _stored(source: str, session: str, subagents: bool) -> Generator[bytes]:
 
 
 def _seen(path: str, with_tail: bool) -> ReadFile:
-    shown, raw = told(path)
+    shown, raw = printable(path)
     try:
         size, mtime_ns = object_store.stat(path)
         return ReadFile(shown, size, mtime_ns, raw, tail_of(path, size) if with_tail else "")

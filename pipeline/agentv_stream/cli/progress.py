@@ -55,7 +55,7 @@ class Progress:
         self._sessions += len(report.done)
         for done in report.done:
             self._faults += sum(done.faults.values())
-            self._failed += done.damage is not None or (done.error is not None and not done.unit.met)
+            self._failed += done.damage is not None or (done.error is not None and not done.unit.in_folder)
         trouble = [f"{count:,} {noun}" for count, noun in ((self._faults, "faults"), (self._failed, "failed")) if count]
         self._bar.update(
             self._task, advance=task.size, sessions=f"{self._sessions:,}/{self._of:,}", trouble=", ".join(trouble)

@@ -57,7 +57,7 @@ def drift_of(sources: Iterable[str], provider: str | None = None, trouble: Troub
         try:
             _read(unit, provider, found)
         except AgentvStreamError as error:
-            if not unit.met:
+            if not unit.in_folder:
                 trouble.append((unit.name, error))  # type: ignore[arg-type]  # any error that names the log
     return found
 
