@@ -4,6 +4,8 @@ import re
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_COUNTS = (("", 1), ("k", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12))
+_SIZES = (("B", 1), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40))
 _NUMBER = r"\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})\s*"
 _DURATION = re.compile(_NUMBER + r"([smhdw]?)\s*")
 _SIZE = re.compile(_NUMBER + r"([KMGT]?)(?:i?B)?\s*")
@@ -49,10 +51,24 @@ def age_text(seconds: float) -> str:
 
 
 def count_text(n: int | None) -> str:
-    """A count in at most five characters."""
-    if n is None:
-        return "?"
-    for unit, length in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if n >= length:
-            return f"{n / length:.1f}{unit}" if n < 10 * length else f"{n // length}{unit}"
-    return str(n)
+    """A count in at most five characters, rounded: 13,980,097 is `14.0M`."""
+    return "?" if n is None else _rounded(n, _COUNTS)
+
+
+def size_text(n: int) -> str:
+    """Bytes in at most five characters, rounded, in powers of 1,024; `-` for none."""
+    return _rounded(n, _SIZES) if n else "-"
+
+
+def _rounded(n: int, units: tuple[tuple[str, int], ...]) -> str:
+    """In whole numbers: a log can claim any, and a float has no room for it."""
+    if n < 1000:
+        return f"{n}{units[0][0]}"
+    for unit, length in units[1:]:
+        tenths = (10 * n + length // 2) // length
+        if tenths < 1000:
+            return f"{tenths // 10}.{tenths % 10}{unit}"
+        whole = (n + length // 2) // length
+        if whole < 1000:
+            return f"{whole}{unit}"
+    return f">999{units[-1][0]}"

@@ -14,7 +14,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from agentv_stages.model.batch import Batch
-from agentv_stream.live.live_line import LiveLine, is_wanted, short_number
+from agentv_stream.live.live_line import LiveLine, is_wanted
 from agentv_stream.live.live_stream import BytesSource
 from agentv_stream.live.session import StreamSession
 from agentv_stream.settings import Settings
@@ -137,13 +137,6 @@ async def test_what_is_drawn_is_one_printable_line_and_is_taken_away(tmp_path: P
     assert shown.isprintable()
     assert "\\x1b[31mred" in shown
     assert len(shown) < 80
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (999, "999"), (1000, "1.0k"), (115_149, "115.1k"), (5_000_000, "5.0M")]
-)
-def test_numbers_are_short(value: int, text: str) -> None:
-    assert short_number(value) == text
 
 
 def test_it_stands_where_it_is_asked_for_else_in_a_terminal_that_shall_not_be_quiet(

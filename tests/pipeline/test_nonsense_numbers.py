@@ -13,10 +13,10 @@ from agentv_stream.colour import Palette
 from agentv_stream.discovery.period import named_zone
 from agentv_stream.discovery.show import show_session
 from agentv_stream.discovery.show_lines import Look
-from agentv_stream.live.live_line import short_number
 from agentv_stream.prices import estimate_cost
 from agentv_stream.sources.files import read_pieces
 from agentv_stream.summary import SessionReader
+from agentv_stream.units import count_text
 from support.decoding import FIXTURES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -52,7 +52,7 @@ def test_a_session_is_read_and_shown(path: Path, number: str, tmp_path: Path) ->
     estimate_cost(result)
     result.to_json()
     for name in ("input", "output"):
-        short_number(result.tokens[name] or 0)
+        count_text(result.tokens[name] or 0)
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number[:12])

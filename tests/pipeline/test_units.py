@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentv_stream.units import age_text, bytes_of, is_duration, is_size, seconds_of
+from agentv_stream.units import age_text, bytes_of, count_text, is_duration, is_size, seconds_of, size_text
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,22 @@ def test_what_is_no_duration(text: str) -> None:
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(ValueError, match="like 64M"):
         bytes_of(text)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        *((None, "?"), (0, "0"), (999, "999"), (1000, "1.0k"), (1049, "1.0k"), (1050, "1.1k"), (99_949, "99.9k")),
+        *((99_950, "100k"), (115_149, "115k"), (999_499, "999k"), (999_500, "1.0M"), (13_980_097, "14.0M")),
+        *((5 * 10**9, "5.0G"), (10**15 - 1, ">999T"), (10**400, ">999T"), (-7, "-7")),
+    ],
+)
+def test_counts_are_rounded_not_cut(count: int | None, text: str) -> None:
+    assert count_text(count) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "-"), (999, "999B"), (1000, "1.0K"), (10_189, "10.0K"), (1 << 20, "1.0M"), (1 << 40, "1.0T")]
+)
+def test_sizes_are_rounded_not_cut(size: int, text: str) -> None:
+    assert size_text(size) == text

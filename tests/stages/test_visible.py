@@ -23,6 +23,25 @@ def test_json_says_the_same_where_nothing_in_it_acts(text: str) -> None:
     assert shown is data or any(unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cf") for c in text)
 
 
+JOINING = {"\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080))}
+
+
+def test_emoji_and_blanks_stay_readable() -> None:
+    for text in (
+        "👩\u200d💻 👍🏽 ❤\ufe0f",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "\U0001fae8",
+        "a\u00a0b",
+    ):
+        assert visible(text) == text
+    assert visible("می\u200cخواهم \u3000日本\ue0b0") == "می\u200cخواهم \u3000日本\ue0b0"
+
+
+def test_format_characters_that_join_nothing_are_shown() -> None:
+    assert visible("pay\u200dpal \u00ad\ufeff") == "pay\\u200dpal \\xad\\ufeff"
+    assert visible("\U000e0041x") == "\\U000e0041x"  # text that nobody sees
+
+
 def test_cuts_are_marked() -> None:
     assert visible("x" * 300, 10) == "x" * 9 + "…"
     assert visible("short", 10) == "short"
@@ -32,8 +51,8 @@ def test_cuts_are_marked() -> None:
 def test_any_text_becomes_one_printable_line_of_at_most_the_width(text: str, width: int) -> None:
     shown = visible(text, width)
     assert columns(shown) <= width
-    assert shown.isprintable()
-    assert not any(unicodedata.category(c) in ("Cf", "Cc", "Zl", "Zp", "Cs") for c in shown)
+    assert not any(unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cs") for c in shown)
+    assert not any(unicodedata.category(c) == "Cf" and c not in JOINING for c in shown)
 
 
 def test_a_width_counts_columns_of_the_terminal() -> None:

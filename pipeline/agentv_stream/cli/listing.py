@@ -16,7 +16,7 @@ from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.period import Period
 from agentv_stream.discovery.places import Root
 from agentv_stream.sources.files import is_there
-from agentv_stream.units import age_text
+from agentv_stream.units import age_text, size_text
 
 WIDE = 110  # terminal width from which projects and models get wider columns
 NARROW = 72  # below this they get narrower ones
@@ -80,7 +80,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int, agent: int) -> 
     project = project_of(header.cwd)
     agents = f" +{len(session.agents)}" if session.agents else ""
     lead = "  " * depth + ("└ " if depth else "")
-    about = f"{header.provider:{agent}} {age(session.updated_ms):>4} {size(session.size):>6}"
+    about = f"{header.provider:{agent}} {age(session.updated_ms):>4} {size_text(session.size):>6}"
     head = f"{lead}{padded(session.id, 13)} {about}"
     room = _room(width)
     prompt = visible(header.prompt or header.title or "", 200)
@@ -108,11 +108,3 @@ def _room(width: int) -> int:
 def age(then_ms: int) -> str:
     """How long ago, in at most four characters."""
     return age_text(max(0.0, time.time() - then_ms / 1000))
-
-
-def size(n: int) -> str:
-    """Bytes for people."""
-    for unit, length in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
-        if n >= length:
-            return f"{n / length:.1f}{unit}" if n < 10 * length else f"{n // length}{unit}"
-    return f"{n}B" if n else "-"

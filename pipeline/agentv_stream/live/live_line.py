@@ -13,6 +13,7 @@ from agentv_stages.model.visible import columns, visible
 from agentv_stream.live.session import StreamSession
 from agentv_stream.live.terminal import takes_escapes, takes_more
 from agentv_stream.settings import Settings
+from agentv_stream.units import count_text
 
 REFRESH_SECONDS = 0.25
 NAMED = ((5, 3), (4, 3), (3, 3), (3, 1), (2, 1), (1, 1), (0, 1), (0, 0))
@@ -102,8 +103,8 @@ def _spent(observer: Observer) -> list[str]:
     faults = sum(observer.counters.faults.values())
     parts: list[str] = []
     if tokens.input is not None:
-        out = "?" if tokens.output is None else f"{'≥' if tokens.unsure else ''}{short_number(tokens.output)}"
-        parts.append(f"in {short_number(tokens.input)} out {out}")
+        out = "?" if tokens.output is None else f"{'≥' if tokens.unsure else ''}{count_text(tokens.output)}"
+        parts.append(f"in {count_text(tokens.input)} out {out}")
     if cost is not None:
         parts.append(f"${cost:.2f}")
     if edit is not None:
@@ -116,10 +117,3 @@ def _spent(observer: Observer) -> list[str]:
 def is_wanted(settings: Settings) -> bool:
     """Whether to show a live line on standard error: as configured, else only in a terminal."""
     return settings.live if settings.live is not None else takes_escapes(sys.stderr) and not settings.quiet
-
-
-def short_number(value: int) -> str:
-    """1234 as 1.2k, 5,000,000 as 5.0M."""
-    if value >= 1_000_000:
-        return f"{value / 1_000_000:.1f}M" if value < 1e15 else "over 1e15"  # a log can claim any
-    return f"{value / 1000:.1f}k" if value >= 1000 else str(value)

@@ -6,7 +6,14 @@ JSON keeps its meaning: whatever a terminal could act on is escaped in JSON's ow
 import re
 import unicodedata
 
-_UNUSUAL = re.compile(r"[^ -~]")
+_UNUSUAL = re.compile(
+    "\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f"  # a flag: its letters are format characters
+    "|(?<=[^\\x00-\\x7f])([\u200c\u200d])(?=[^\\x00-\\x7f])"  # joiners within an emoji, or a word
+    "|[^ -~]"
+)
+_JOINERS = frozenset(("\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080))))
+_KEPT = ("Zs", "Co")  # blanks, and what fonts define: they take their column, and do nothing
+_PICTURES = range(0x1F000, 0x1FC00)  # also emoji that this Python does not know yet
 _NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u23ce\u2500-\u25fc\u2713-\u2718]*")
 
 _ACTING = re.compile(
@@ -27,6 +34,7 @@ def visible(text: str, width: int | None = None) -> str:
     """One line of printable text, at most `width` terminal columns; a cut is marked by an ellipsis.
 
     Line ends show as `⏎`, tabs as blanks, other control and format characters (escapes, bidi overrides) as `\\x1b`.
+    Emoji stay as they are, also those that joiners and tags put together.
     """
     longer = width is not None and len(text) > width * 4
     if width is not None and longer:
@@ -63,18 +71,22 @@ def fitting(text: str, width: int) -> int:
 
 
 def _columns(char: str) -> int:
-    if unicodedata.east_asian_width(char) in "WF":
+    if unicodedata.east_asian_width(char) in "WF" or (ord(char) in _PICTURES and not char.isprintable()):
         return 2
     # U+FE0F turns the character before it into an emoji, which takes two columns.
+    if char in _JOINERS:
+        return 0
     return 0 if unicodedata.category(char) in ("Mn", "Me") and char != "\ufe0f" else 1
 
 
 def _shown(found: re.Match[str]) -> str:
-    char = found[0]
-    if char.isprintable():  # neither a control nor a format character
-        return char
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    text = found[0]
+    if text.isprintable() or len(text) > 1 or found[1] is not None:
+        return text
+    code = ord(text)
+    if unicodedata.category(text) in _KEPT or code in _PICTURES:
+        return text
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def counted(n: int, noun: str) -> str:
