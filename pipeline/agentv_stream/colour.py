@@ -1,12 +1,17 @@
 """Colour for people: on a terminal that takes it, or where `FORCE_COLOR` asks for it; never with `NO_COLOR`."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Literal, TextIO, TypeAlias
 
 from agentv_stream.live.terminal import takes_escapes
 
 Style: TypeAlias = Literal["pass", "fail", "error", "warn", "dim", "bold", "match"]
+STATUSES: Mapping[str, Style] = {"complete": "pass", "error": "fail", "killed": "fail", "running": "bold"}
+"""How a session ended -> its style; `warn` for others."""
+_WORDS: Mapping[str, Style] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error", "skip": "dim", "warning:": "warn"}
+_FIRST_WORD = re.compile(rf"^( *)({'|'.join(_WORDS)})(?![\w-])", re.MULTILINE)
 _CODES: Mapping[Style, str] = {
     "pass": "32",
     "fail": "31",
@@ -26,6 +31,14 @@ class Palette:
 
     def __call__(self, style: Style, text: str) -> str:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.on and text else text
+
+
+PLAIN = Palette()
+
+
+def verdicts_in_colour(text: str, paint: Palette) -> str:
+    """Lines of a check with their first words (`PASS`, `FAIL`…) in colour."""
+    return _FIRST_WORD.sub(lambda found: found[1] + paint(_WORDS[found[2]], found[2]), text)
 
 
 def palette(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Palette:

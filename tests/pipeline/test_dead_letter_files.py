@@ -46,6 +46,7 @@ def test_a_list_for_people_acts_on_no_terminal_and_one_for_programs_is_json(fold
     told = list(fault_lines([folder / "out"], as_json=False))
     assert [line.count("\n") for line in told] == [1, 1]
     assert "\x1b" not in "".join(told)
+    assert next(fault_bytes(line.split("  ")[0]) for line in told) == "not json \\x1b[2J\n"
     rows = [json.loads(line) for line in fault_lines([folder / "out"], as_json=True)]
     assert [row["row"] for row in rows] == [2, 5]
     assert fault_bytes(rows[0]["letter"]) == "not json \\x1b[2J\n"

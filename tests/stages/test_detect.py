@@ -1,5 +1,6 @@
 """Detection: from the first records alone, whatever they hold; undecided inputs are held, foreign ones named."""
 
+import unicodedata
 from collections.abc import Mapping
 from random import Random
 from typing import Any, cast

@@ -15,6 +15,7 @@ from agentv_stream.checks.check_text import failures_first, junit, summary_line,
 from agentv_stream.checks.spec import Spec, check_judges, load_spec
 from agentv_stream.cli.redacting import parts_for
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
+from agentv_stream.colour import palette, verdicts_in_colour
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import AgentvStreamError, NotALog, worst
@@ -63,9 +64,9 @@ def check_sources(
         elif not any(wants for _, wants in outputs):
             width = max(60, shutil.get_terminal_size((120, 24)).columns)
             text = summary_line(checks) if quiet else table(checks, width) if verbose else failures_first(checks, width)
-            print_bytes(text.encode("utf-8", "replace"))
+            print_bytes(verdicts_in_colour(text, palette(sys.stdout)).encode("utf-8", "replace"))
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     return worst([check.exit_code for check in checks])
 

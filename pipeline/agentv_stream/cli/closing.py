@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from agentv_stages.figures.result import Result, has_drifted
 from agentv_stages.model.tokens import output_text
 from agentv_stages.model.visible import columns, visible
+from agentv_stream.colour import STATUSES, palette
 from agentv_stream.errors import SinkError
 
 MOST_TOOLS = 4
@@ -19,7 +20,9 @@ DRIFTED = "new         `agentv-stream providers --drift LOG` lists what this ver
 def tell_closing(result: Result, failures: Iterable[Exception]) -> None:
     """Prints `closing_lines` on standard error."""
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    sys.stderr.write(closing_lines(result, failures, width))
+    first, line_end, rest = closing_lines(result, failures, width).partition("\n")
+    style = STATUSES.get(result.status, "warn")
+    sys.stderr.write(palette(sys.stderr)(style, first) + line_end + rest)
 
 
 def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int | None = None) -> str:

@@ -84,13 +84,13 @@ def consume_source(
         live = _checks(checks, case, fail_fast, settings, name)
         source = open_source(name, session_id, settings.subagents)
     except AgentvStreamError as error:
-        say(str(error), error.below)
+        say(error, error.below)
         return error.exit_code
     tune_memory()
     try:
         return anyio.run(_run, source, settings, live, prices)
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
 
 
@@ -253,7 +253,7 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
             try:
                 publish_now(stats, result.json_pieces(session.observer.stats.members()))
             except SinkError as error:
-                say(str(error))
+                say(error)
                 code = worst((code, error.exit_code))
         if not settings.quiet:
             if session.dialect is not None and session.dialect.answer_only:

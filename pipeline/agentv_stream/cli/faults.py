@@ -1,5 +1,6 @@
 """`agentv-stream faults`: the dead letters; list, show, retry."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,9 +18,10 @@ Places = Annotated[
 @app.command("list", cls=PlainCommand)
 def list_faults(places: Places = None, json: JsonLines = False) -> None:
     """One line per fault: reason, position, details."""
+    from agentv_stream.colour import palette
     from agentv_stream.discovery.dead_letter_files import fault_lines
 
-    print_made(lambda: fault_lines(places, json))
+    print_made(lambda: fault_lines(places, json, palette(sys.stdout)))
 
 
 @app.command(cls=PlainCommand)

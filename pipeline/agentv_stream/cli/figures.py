@@ -71,7 +71,7 @@ def show_figures(sources: Sequence[str], report: Report, *, prices: bool | None,
             )
         _write(outcome, report, by, order, period, zone)
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     except KeyboardInterrupt as error:
         return ended_by(error)
@@ -152,7 +152,7 @@ def clear_kept() -> int:
     try:
         size = clear(cache_file())
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     say("no figures are kept" if size is None else f"removed {cache_file()} ({size / 1e6:,.1f} MB)")
     return EXIT_FINE

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from agentv_stages.model.visible import columns, padded
-from agentv_stream.live.terminal import takes_escapes
+from agentv_stream.colour import palette
 
 _PIPED = 160  # columns where there is no terminal
 _LEAST = 8  # width of the first column
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 Row = Sequence[str]
 
 
@@ -28,10 +27,10 @@ def print_fitting(file: TextIO, titles: Row, rows: Sequence[Row], last: Row | No
         if widths[0] <= left:
             break
     first = max(min(widths[0], left), _LEAST)
-    bold, plain = (_BOLD, _PLAIN) if takes_escapes(file) else ("", "")
+    paint = palette(file)
     out: list[str] = []
     for line in lines:
         numbers = [" " * (widths[i] - columns(line[i]) + gap) + line[i] for i in shown[1:]]
         text = "".join([padded(line[0], first), *numbers])
-        out.append(f"{bold}{text}{plain}\n" if line is titles or line is last else f"{text}\n")
+        out.append((paint("bold", text) if line is titles or line is last else text) + "\n")
     file.write("".join(out))

@@ -96,7 +96,7 @@ def import_all(
         with interruptible(), Progress(quiet) as progress:
             outcome = import_sessions(names, **options, roots=roots, on_found=progress.found, on_report=progress.report)
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     except KeyboardInterrupt as error:
         say("interrupted; the same command with --resume continues from here")
@@ -105,7 +105,7 @@ def import_all(
         if json is not None:
             write_json(json, report_json(outcome))
     except SinkError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     code = exit_code(outcome)
     if not quiet:

@@ -1,6 +1,7 @@
 """The list of sessions as text: lines for people, JSON lines for programs."""
 
 import shutil
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 from agentv_stages.model.visible import counted, padded, visible
 from agentv_stream.cli.roots import roots_there
 from agentv_stream.cli.telling import say
+from agentv_stream.colour import palette
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
@@ -55,10 +57,11 @@ def list_sessions(
     room = _room(width)
     agent = max(8, *(len(session.header.provider) for session in found))
     titles = f"{'session':13} {'agent':{agent}} {'age':>4} {'size':>6} {'project':{room}} {'model':{room}}     prompt"
-    lines = [visible(titles, width)]
+    paint = palette(sys.stdout)
+    lines = [paint("bold", visible(titles, width))]
     lines += [line for session in shown for line in _lines(session, 0, tree, width, agent)]
     if len(shown) < len(tops):
-        lines.append(f"… {len(tops) - len(shown)} more; --limit 0 shows all")
+        lines.append(paint("dim", f"… {len(tops) - len(shown)} more; --limit 0 shows all"))
     return "\n".join(lines) + "\n"
 
 

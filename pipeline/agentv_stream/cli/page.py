@@ -40,7 +40,7 @@ def page(
             for path in write_pages(sessions, out, provider=provider, roots=places, full=full, redactor=redactor):
                 typer.echo(str(path))
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         raise typer.Exit(error.exit_code) from error
     if redactor is not None and redactor.counts:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(redactor.counts.items()))

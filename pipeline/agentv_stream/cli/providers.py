@@ -34,7 +34,7 @@ def providers(
     try:
         chosen = named_provider(provider)
     except UsageError as error:
-        say(str(error))
+        say(error)
         raise typer.Exit(UsageError.exit_code) from None
     rows = dialect_rows([chosen] if chosen else all_providers())
     if as_json:
@@ -57,7 +57,7 @@ def _drift(logs: list[str], provider: str | None, as_json: bool, wanted: bool) -
         with to_stdout():
             sys.stdout.write(indented_json(drift_json(found)).decode() if as_json else drift_text(found))
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     for place, cause in trouble:
         say(str(cause) if place in str(cause) else f"{place}: {cause}")

@@ -40,7 +40,7 @@ def query(
             else:
                 as_table(names, rows, limit)
     except AgentvStreamError as error:
-        say(str(error), error.below)
+        say(error, error.below)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -32,5 +32,5 @@ def redact(
         with interruptible():
             redact_file(source, sys.stdout.buffer, redactor_of(redaction_with(settings)))
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         raise typer.Exit(error.exit_code) from None

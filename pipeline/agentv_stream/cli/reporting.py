@@ -56,6 +56,6 @@ def write_report(
         else:
             print_bytes(data)
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     return EXIT_IO if comparison.warnings else EXIT_FINE  # a result could not be read

@@ -110,7 +110,7 @@ def run_command(
                 return 128 + report.signalled
             number = number + 1 if attempt is not None else None
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     except KeyboardInterrupt:  # while standard input was read; later a signal is passed on to the agent
         return 128 + signal.SIGINT

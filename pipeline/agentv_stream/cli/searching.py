@@ -62,7 +62,7 @@ def run_search(
         with to_stdout():
             sys.stdout.writelines(_json_lines(outcome, text, named) if as_json else _lines(outcome, text, named))
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     except KeyboardInterrupt as error:
         return ended_by(error)

@@ -41,7 +41,7 @@ def sessions(
         with to_stdout():
             sys.stdout.write(text)
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         raise typer.Exit(error.exit_code) from error
     for message in unread:
         say(message)

@@ -68,5 +68,5 @@ def show(
 
         quiet_stdout()
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         raise typer.Exit(error.exit_code) from error

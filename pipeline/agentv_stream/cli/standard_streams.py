@@ -102,5 +102,5 @@ def exit_code_of(error: BrokenPipeError | SinkError, code: int = EXIT_FINE) -> i
     quiet_stdout()
     if isinstance(error, BrokenPipeError):
         return code
-    say(str(error))
+    say(error)
     return code if code == EXIT_USAGE else EXIT_IO

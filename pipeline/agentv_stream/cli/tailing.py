@@ -123,7 +123,7 @@ def run_tail(options: TailOptions) -> int:
                 blocked = True
         return EXIT_IO if blocked else EXIT_FINE
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         return error.exit_code
     finally:
         if follower is not None:

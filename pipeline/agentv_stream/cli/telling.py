@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agentv_stages.model.visible import visible
+from agentv_stream.colour import palette
 from agentv_stream.errors import AgentvStreamError, SinkError, UsageError
 
 if TYPE_CHECKING:
@@ -27,12 +28,15 @@ def redact_messages(redactor: "Redactor | None") -> None:
         _redact[:] = [redactor]
 
 
-def say(text: str, below: str = "") -> None:
+def say(message: str | AgentvStreamError, below: str = "") -> None:
     """Prints one message to standard error, on one line, such that names in it affect neither the terminal nor a build
-    server, which interprets certain line beginnings. `below` are lines of ours to show under it."""
+    server, which interprets certain line beginnings. An error is in colour. `below` are lines of ours to show under
+    it."""
+    text = str(message)
     for redactor in _redact:
         text = redactor.hide(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-    lines = ["agentv-stream: " + visible(text, 2000), *(visible(line, 2000) for line in below.split("\n") if below)]
+    name = palette(sys.stderr)("bold" if isinstance(message, str) else "error", "agentv-stream:")
+    lines = [f"{name} {visible(text, 2000)}", *(visible(line, 2000) for line in below.split("\n") if below)]
     sys.stderr.write("\n".join(lines) + "\n")
 
 
@@ -67,7 +71,7 @@ def print_made(make: Callable[[], Iterable[str]]) -> None:
     except AgentvStreamError as error:
         import typer
 
-        say(str(error))
+        say(error)
         raise typer.Exit(error.exit_code) from error
 
 

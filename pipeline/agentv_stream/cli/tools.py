@@ -28,7 +28,7 @@ def tools(
     try:
         chosen = [create_adapter(provider).provider] if provider else all_providers()
     except UsageError as error:
-        say(str(error))
+        say(error)
         raise typer.Exit(UsageError.exit_code) from None
     if as_json:
         rows = [row for agent in chosen for row in json_rows(agent)]

@@ -60,7 +60,7 @@ def watch(
         if not (json or sys.stdout.isatty()):
             raise UsageError("watch needs a terminal; `watch --json` and `tail --events` write to a pipe")
     except AgentvStreamError as error:
-        say(str(error))
+        say(error)
         raise typer.Exit(error.exit_code) from error
 
     def wanted(path: str) -> bool:

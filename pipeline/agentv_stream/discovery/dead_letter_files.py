@@ -20,6 +20,7 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.visible import visible
 from agentv_stages.providers import get_provider
 from agentv_stages.sinks.event_lines import EventLines
+from agentv_stream.colour import PLAIN, Palette
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.outputs.naming import DEFAULT_ROOT, LETTERS, blob_folder
@@ -96,8 +97,8 @@ def data_of(letter: Letter, path: Path) -> bytes:
         return b""
 
 
-def fault_lines(places: list[Path] | None, as_json: bool) -> Iterator[str]:
-    """One line per fault. Raises: SourceError."""
+def fault_lines(places: list[Path] | None, as_json: bool, paint: Palette = PLAIN) -> Iterator[str]:
+    """One line per fault, which begins with its name for `fault_bytes`. Raises: SourceError."""
     found = False
     for path in letter_files(places):
         for n, letter in enumerate(letters(path)):
@@ -106,9 +107,9 @@ def fault_lines(places: list[Path] | None, as_json: bool) -> Iterator[str]:
                 row = {"letter": told_path(f"{path}:{n}"), **msgspec.structs.asdict(letter)}
                 yield msgspec.json.encode(row).decode() + "\n"
                 continue
-            where = f"{visible(letter.file, 80)} row {letter.row} offset {letter.offset} ({letter.length} bytes)"
-            reason = visible(letter.reason, 40)
-            yield f"{reason:14} {where}  {visible(letter.detail, 80)}  [{visible(str(path), 120)}:{n}]\n"
+            where = f"{visible(letter.file)} row {letter.row} offset {letter.offset} ({letter.length} bytes)"
+            name, reason = paint("bold", visible(f"{path}:{n}")), paint("fail", visible(letter.reason, 40))
+            yield f"{name}  {reason}  {visible(letter.detail, 80)}  {paint('dim', where)}\n"
     if not found and not as_json:
         yield "no faults\n"
 

@@ -15,12 +15,11 @@ from agentv_stages.model.text_query import TextQuery
 from agentv_stages.model.times import parse_iso
 from agentv_stages.model.tokens import output_text
 from agentv_stages.model.visible import columns, counted, fitting, visible
-from agentv_stream.colour import Palette, Style
+from agentv_stream.colour import STATUSES, Palette, Style
 from agentv_stream.discovery.period import Zone
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}
 STYLES: dict[str, Style] = {"ok": "pass", "error": "fail", "denied": "warn", "cancelled": "warn", "unpaired": "warn"}
-STATUSES: dict[str, Style] = {"complete": "pass", "error": "fail", "killed": "fail", "running": "bold"}
 LINES_OF_TEXT = 12
 LINES_OF_LINE = 4
 LINES_AROUND = 2  # shown before and after a line that holds the text

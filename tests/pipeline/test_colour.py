@@ -1,0 +1,69 @@
+"""Colour: on a terminal, or where it is forced; it changes nothing else, and never comes with text of a log."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentv_stream.colour import Palette, palette, verdicts_in_colour
+from support.consuming import STREAM, run
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "variables", "on"),
+    [
+        (Terminal(), {}, True),
+        (io.StringIO(), {}, False),
+        (Terminal(), {"NO_COLOR": "1"}, False),
+        (Terminal(), {"NO_COLOR": ""}, True),
+        (io.StringIO(), {"FORCE_COLOR": "1"}, True),
+        (io.StringIO(), {"FORCE_COLOR": "0"}, False),
+        (io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_when_there_is_colour(
+    stream: io.StringIO, variables: dict[str, str], on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    assert palette(stream, variables).on is on
+
+
+def test_only_the_first_word_of_a_line_is_a_verdict() -> None:
+    text = "PASS  1.00  case\n  FAIL x PASS\nfailed FAIL\nERROR-like\nwarning: no\n"
+    coloured = verdicts_in_colour(text, Palette(on=True))
+    assert coloured == (
+        "\x1b[32mPASS\x1b[0m  1.00  case\n  \x1b[31mFAIL\x1b[0m x PASS\nfailed FAIL\nERROR-like\n"
+        "\x1b[33mwarning:\x1b[0m no\n"
+    )
+    assert verdicts_in_colour(text, Palette()) == text
+
+
+COMMANDS = [
+    ("sessions", "--root", f"claude={STREAM.parent}"),
+    ("stats", STREAM),
+    ("show", STREAM, "--no-pager"),
+    ("search", "a", STREAM),
+    ("consume", STREAM),
+    ("show", "gone.jsonl"),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals are Unix")
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda words: " ".join(str(words[0]).split()))
+def test_commands_have_colour_on_a_terminal_and_none_in_a_pipe(
+    arguments: tuple[str | Path, ...], tmp_path: Path
+) -> None:
+    from support.terminal import in_terminal
+
+    assert "\x1b[" in "".join(in_terminal(tmp_path, 100, *arguments, raw=True))
+    assert "\x1b" not in "".join(in_terminal(tmp_path, 100, *arguments, raw=True, NO_COLOR="1", TERM="dumb"))
+    piped = run(tmp_path, *arguments, NO_COLOR="", FORCE_COLOR="")
+    assert b"\x1b" not in piped.out + piped.err.encode()
+    forced = run(tmp_path, *arguments, NO_COLOR="", FORCE_COLOR="1")
+    assert b"\x1b[" in forced.out + forced.err.encode()
