@@ -1,6 +1,7 @@
 """The implementation of `check`: reads specs and sources, reports the outcome, returns the exit code."""
 
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 

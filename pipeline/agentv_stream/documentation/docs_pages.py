@@ -101,7 +101,9 @@ VARIABLES = """\
 | `AGENTV_STREAM_STATE` | the folder of the [cursors](cursors.md), where `--state` is not given |
 | `XDG_STATE_HOME`, `XDG_CACHE_HOME` | for cursors (`~/.local/state`); for kept figures of sessions (`~/.cache`) |
 | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`… | [where each agent keeps its sessions](discovery.md#where-it-looks) |
-| `TERM` | `dumb`: no live line unless `--live` asks for it |
+| `TERM` | `dumb`: no live line unless `--live` asks for it, no colour |
+| `NO_COLOR`, `FORCE_COLOR` | not empty: no colour at all; colour also in a pipe (`FORCE_COLOR=0`: not) |
+| `PAGER` | the program that shows long sessions (`show`); `cat` or nothing: none |
 | any | `${{ NAME }}` in a [targets file](targets.md#targets) |
 
 Those that only tests read are in [CONTRIBUTING](../CONTRIBUTING.md).
