@@ -77,11 +77,16 @@ def test_settings_may_stand_below_config(tmp_path: Path) -> None:
     assert (target.command_line("p"), target.timeout_seconds) == (("x", "p"), 5)
 
 
-@pytest.mark.parametrize("name", ["{OUTPUT_FILE}", "{FILES}", "{PROMPT_FILE}"])
-def test_known_placeholders_are_accepted_but_not_run(tmp_path: Path, name: str) -> None:
-    text = f"targets:\n  - {{name: t, provider: cli, command: 'bun run x.ts {name}'}}\n"
-    with pytest.raises(SpecError, match=f"its command has {name}, which is not filled in here"):
-        targets(tmp_path, text).targets["t"].command_line("p")
+def test_placeholders_are_filled_in_once(tmp_path: Path) -> None:
+    text = (
+        "targets:\n  - {name: t, provider: cli, command: 'bun x.ts {PROMPT} {FILES} --out={OUTPUT_FILE} {EVAL_ID}'}\n"
+    )
+    target = targets(tmp_path, text).targets["t"]
+    values = {"{FILES}": "", "{OUTPUT_FILE}": "/out", "{EVAL_ID}": "one"}
+    words = target.command_line("say {EVAL_ID}", values)
+    assert words == ("bun", "x.ts", "say {EVAL_ID}", "--out=/out", "one")
+    assert target.command_shown("p", values) == ("bun", "x.ts", "p", "--out=/out", "one")
+    assert (target.needs("{OUTPUT_FILE}"), target.needs("{PROMPT_FILE}")) == (True, False)
 
 
 def test_a_provider_of_the_users_own_is_accepted_and_a_slip_is_not(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ accepted with one warning before the release named in `REMOVED_IN`, refused from
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ REMOVED_IN = "0.2.0"
 OLD_NAMES = ("log_format", "log_output_format")
 OLD_VALUES: Mapping[str, StreamLog] = {"json": "raw", "raw": "raw", "summary": "summary"}
 
-UNFILLED = ("{PROMPT_FILE}", "{OUTPUT_FILE}", "{FILES}", "{EVAL_ID}", "{ATTEMPT}")
-"""Placeholders of AgentV that are known, but not filled in here."""
+FILLED = ("{PROMPT_FILE}", "{OUTPUT_FILE}", "{FILES}", "{EVAL_ID}", "{ATTEMPT}")
+"""Placeholders of AgentV besides the prompt; each attempt has values of its own."""
 
 SHELL_SIGN = re.compile(r"\|\|?&?|&&?|;|\d*[<>]\S*|\$(?!\{\{)[A-Za-z_({].*|~(?:/.*)?|`.*", re.DOTALL)
 """Words that only mean something to a shell: operators, redirections, `$HOME`, `~/x`."""
@@ -83,19 +83,31 @@ class Target:
             )
         return True
 
-    def command_line(self, prompt: str) -> tuple[str, ...]:
-        """The words to start. Raises: SpecError if this kind of target cannot be run, or a variable is missing."""
+    def needs(self, placeholder: str) -> bool:
+        """Whether the command has this placeholder."""
+        return any(placeholder in word for word in self.command)
+
+    def command_line(self, prompt: str, values: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        """The words to start, with `values` in place of other placeholders. A word that is left empty is dropped.
+
+        Raises: SpecError if this kind of target cannot be run, or a variable is missing."""
         if self.unset:
             raise SpecError(f"the target {self.name!r} cannot be run: ${{{{ {self.unset[0]} }}}} is not set")
         if self.why_not is not None:
             raise SpecError(f"the target {self.name!r} cannot be run: {self.why_not}")
-        return self.piped if self.is_piped(prompt) else tuple(word.replace(PROMPT, prompt) for word in self.command)
+        return _filled(self.piped if self.is_piped(prompt) else self.command, {PROMPT: prompt, **(values or {})})
 
-    def command_shown(self, prompt: str) -> tuple[str, ...]:
+    def command_shown(self, prompt: str, values: Mapping[str, str] | None = None) -> tuple[str, ...]:
         """The same for output files: environment variables, which may hold secrets, are shown by name."""
-        if self.is_piped(prompt):
-            return self.piped_shown
-        return tuple(word.replace(PROMPT, prompt) for word in self.shown)
+        words = self.piped_shown if self.is_piped(prompt) else self.shown
+        return _filled(words, {PROMPT: prompt, **(values or {})})
+
+
+def _filled(words: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
+    """The words with values in place of placeholders; a value is never searched for another one."""
+    known = re.compile("|".join(map(re.escape, values)))
+    filled = [(word, known.sub(lambda found: values[found[0]], word)) for word in words]
+    return tuple(text for word, text in filled if text or word not in FILLED)
 
 
 @dataclass
@@ -243,9 +255,6 @@ class _Reader:
         made.piped_shown = self.piped(at, target, agent.start, hidden)
         self.hiding = False
         made.unset = tuple(self.unset)
-        left = [name for name in UNFILLED if any(name in word for word in made.command)]
-        if left:
-            made.why_not = f"its command has {left[0]}, which is not filled in here"
         if not made.command and not self.errors.all:  # then its name is the error
             raise self.document.error(at, f"the target {name!r} needs a command")
         return made
@@ -263,7 +272,7 @@ class _Reader:
         for key in (*keys, "args", "arguments"):
             written: Any = target.get(key)
             for word in written if is_list(written) else [written]:
-                if found := [name for name in PLACEHOLDER.findall(str(word)) if name not in (PROMPT, *UNFILLED)]:
+                if found := [name for name in PLACEHOLDER.findall(str(word)) if name not in (PROMPT, *FILLED)]:
                     raise self.document.error((*at, key), f"{key}: only {PROMPT} is filled in, not {found[0]}")
         program: Any = next((target[key] for key in keys if key in target), None)
         extra: Any = target.get("args", target.get("arguments", []))

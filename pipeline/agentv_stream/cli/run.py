@@ -33,7 +33,7 @@ def run(
     ] = None,
     task: Annotated[str | None, typer.Option("--task", "--test-id", metavar="NAME", help="Name of the task.")] = None,
     approach: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--approach", "--target", metavar="NAME", help="Name of the approach; a target of the targets file."
         ),
@@ -81,6 +81,22 @@ def run(
         ),
     ] = 5.0,
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="The agent's working folder.")] = None,
+    fixture: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A folder; each attempt works in a copy of it, in OUT.work.")
+    ] = None,
+    env: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the agent; repeatable.")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="End an attempt that spends more, as its stream shows.")
+    ] = None,
+    total_budget: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="Begin no further attempt once all cost this much.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many attempts at once.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Attempts 1 to --repeat; those with a result are not run again.")
+    ] = False,
     provider: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose stream it is; detected by content if not given.")
     ] = None,
@@ -115,8 +131,50 @@ def run(
     sync: Sync = None,
 ) -> None:
     """Run an agent, watch over it, and store its outputs."""
+    from agentv_stream.cli.matrix import MatrixOptions, is_matrix, passed_on, run_matrix
     from agentv_stream.cli.running import run_command
 
+    targets_named = tuple(approach or ())
+    matrix = MatrixOptions(
+        command=tuple(command or ()),
+        targets=targets_named,
+        checks=tuple(check or ()),
+        case=case,
+        task=task,
+        prompt=prompt,
+        repeat=repeat,
+        workers=workers or 1,
+        folder=out,
+        fixture=fixture,
+        resume=resume,
+        most_usd=total_budget,
+        as_json=json,
+        quiet=quiet,
+        passed_on=passed_on(
+            {
+                "--targets": targets,
+                "--prompt-file": prompt_file,
+                "--timeout": timeout,
+                "--stall": stall,
+                "--grace": grace,
+                "--cwd": cwd,
+                "--provider": provider,
+                "--stream-log": stream_log,
+                "--threshold": threshold,
+                "--fail-fast": fail_fast,
+                "--budget": budget,
+                "--watch": watch,
+                "--env": env,
+                "--save-stream": save_stream,
+                "--dump-traces": dump_traces,
+                "--include-trace": include_trace,
+                "--redact": redact,
+                "--sync": sync,
+            }
+        ),
+    )
+    if attempt is None and is_matrix(matrix, workers):
+        raise typer.Exit(run_matrix(matrix))
     code = run_command(
         command or [],
         {
@@ -135,7 +193,7 @@ def run(
             "machine": machine,
         },
         task=task,
-        approach=approach,
+        approach=targets_named[-1] if targets_named else None,
         targets=targets,
         prompt_file=prompt_file,
         stdin=stdin,
@@ -155,5 +213,8 @@ def run(
         include_trace=include_trace,
         as_json=json,
         verbose=verbose,
+        fixture=fixture,
+        budget=budget,
+        variables=env or (),
     )
     raise typer.Exit(code)

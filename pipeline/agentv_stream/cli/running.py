@@ -23,7 +23,8 @@ from agentv_stream.documentation.provider_table import stream_command
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError, worst
 from agentv_stream.live.live_line import is_wanted
 from agentv_stream.outputs.durable import SYNC
-from agentv_stream.running.attempts import check_attempt, claim_attempt
+from agentv_stream.running.attempts import check_attempt, claim_attempt, stem_of
+from agentv_stream.running.fixture import check_fixture
 from agentv_stream.running.options import DEFAULT_FOLDER, DEFAULT_TASK, RunOptions
 from agentv_stream.running.run import RunReport, run_agent
 from agentv_stream.running.standard_input import StandardInput, take_input
@@ -56,6 +57,9 @@ def run_command(
     include_trace: bool,
     as_json: bool,
     verbose: bool = False,
+    fixture: Path | None = None,
+    budget: float | None = None,
+    variables: Sequence[str] = (),
 ) -> int:
     """Runs the agent, as often as requested; returns the exit code."""
     supplied: StandardInput | None = None
@@ -79,7 +83,7 @@ def run_command(
             approach=approach if approach is not None else Path(words[0]).name,
             folder=out if out is not None else DEFAULT_FOLDER,
             cwd=cwd if cwd is not None else target.cwd if target is not None else None,
-            environment=None,
+            environment=variables_of(variables),
             timeout=timeout if timeout is not None else target.timeout_seconds if target is not None else None,
             stall=stall,
             grace=grace,
@@ -88,7 +92,11 @@ def run_command(
             include_trace=include_trace,
             shown=shown,
             stdin=supplied,
+            fixture=fixture,
+            budget_usd=budget,
         )
+        if fixture is not None:
+            check_fixture(fixture, run_options.folder)
         tune_memory()
         codes: list[int] = []
         number = attempt
@@ -100,7 +108,8 @@ def run_command(
                 number = claim_attempt(run_options.folder, run_options.task, run_options.approach)
             else:
                 check_attempt(run_options.folder, run_options.task, run_options.approach, number)
-            report = anyio.run(run_agent, run_options, settings, number, live)
+            options_now = run_options if command else _filled(run_options, target, settings.prompt, number)
+            report = anyio.run(run_agent, options_now, settings, number, live)
             codes.append(print_report(report, settings.quiet))
             if live is not None:
                 say(live.summary())
@@ -118,6 +127,15 @@ def run_command(
         if supplied is not None:
             supplied.close()
     return worst(codes)
+
+
+def variables_of(texts: Sequence[str]) -> dict[str, str]:
+    """The variables of `--env NAME=VALUE`. Raises: UsageError."""
+    pairs = [text.partition("=") for text in texts]
+    for (name, equals, _), text in zip(pairs, texts, strict=True):
+        if not name or not equals:
+            raise UsageError(f"--env {text}: expected NAME=VALUE")
+    return {name: value for name, _, value in pairs}
 
 
 def _settings(
@@ -164,6 +182,28 @@ def _target_command(target: Target | None, prompt: str | None) -> tuple[tuple[st
     if prompt is None:
         raise UsageError(f"the target {target.name!r} needs a --prompt")
     return target.command_line(prompt), target.command_shown(prompt)
+
+
+def _filled(options: RunOptions, target: Target | None, prompt: str | None, number: int) -> RunOptions:
+    """The options of one attempt at a target: its command has placeholders for files and names."""
+    if target is None or prompt is None:
+        return options
+    stem = options.folder.absolute() / stem_of(options.task, options.approach, number)
+    prompt_file, output_file = (Path(f"{stem}{ending}") for ending in (".prompt.txt", ".output.txt"))
+    values = {
+        "{PROMPT_FILE}": str(prompt_file),
+        "{OUTPUT_FILE}": str(output_file),
+        "{FILES}": "",
+        "{EVAL_ID}": options.task,
+        "{ATTEMPT}": str(number),
+    }
+    return replace(
+        options,
+        command=target.command_line(prompt, values),
+        shown=target.command_shown(prompt, values),
+        prompt_file=prompt_file if target.needs("{PROMPT_FILE}") else None,
+        output_file=output_file if target.needs("{OUTPUT_FILE}") else None,
+    )
 
 
 def _means_input(path: Path | None) -> bool:
@@ -215,6 +255,7 @@ def print_report(report: RunReport, quiet: bool) -> int:
             "timeout": "the run took too long and was ended",
             "stall": "the agent was silent for too long and was ended",
             "fail-fast": "the agent was ended at the first final violation",
+            "budget": "the agent spent more than --budget and was ended",
             "signal": "the agent was ended by a signal",
             "closed": "the agent closed its output, ran on and was ended",
         }[end.stopped]

@@ -6,7 +6,7 @@ Everything depends on the figures alone, not on the order in which they were rea
 import random
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
-from math import comb, fsum, isclose
+from math import comb, fsum, isclose, sqrt
 from typing import NamedTuple, TypeAlias
 
 RESAMPLES = 5_000
@@ -47,6 +47,17 @@ def certainty(cells: Sequence[Cell], resamples: int = RESAMPLES, seed: int = 0) 
     if isclose(low, high, rel_tol=0, abs_tol=NOISE * scale):
         return Certainty(None, None, over, p, fewest > 1 - CONFIDENCE)
     return Certainty(settled(low, scale), settled(high, scale), over, p, fewest > 1 - CONFIDENCE)
+
+
+def share_interval(part: int, whole: int) -> tuple[float, float]:
+    """The bounds, with 95 %, of a share of which `part` of `whole` were seen (Wilson's score interval)."""
+    z = 1.959963984540054
+    share = part / whole
+    middle = share + z * z / (2 * whole)
+    spread = z * sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
+    below = 1 + z * z / whole
+    low, high = (middle - spread) / below, (middle + spread) / below
+    return 0.0 if part == 0 else low, 1.0 if part == whole else high
 
 
 def settled(value: float, scale: float) -> float:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentv_stages.redaction.redactor import Redactor
     from agentv_stream.running.redacted_errors import RedactedErrors
 
-Stopped: TypeAlias = Literal["timeout", "stall", "fail-fast", "signal", "closed"]
+Stopped: TypeAlias = Literal["timeout", "stall", "fail-fast", "budget", "signal", "closed"]
 
 HEAD_BYTES = 8 * 1024 * 1024
 POLL_SECONDS = 0.02

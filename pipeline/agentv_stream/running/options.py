@@ -17,7 +17,9 @@ class RunOptions:
     `patience` is the time that an agent has to end by itself after the first Ctrl-C, `grace` the time between the
     request to end and the kill, `linger` how long we wait for a pipe that the agent's children still hold open after
     the agent itself has ended. `shown` is the command as the result shows it, if different. `stdin` is the agent's
-    standard input, None for nothing.
+    standard input, None for nothing. `fixture` is a folder that each attempt gets a copy of, as its `cwd`.
+    `budget_usd` is the cost above which the agent is ended. `prompt_file` is where the prompt is written for the
+    agent, `output_file` where it may write its answer in place of standard output.
     """
 
     command: tuple[str, ...]
@@ -36,3 +38,7 @@ class RunOptions:
     include_trace: bool = False
     shown: tuple[str, ...] = ()
     stdin: StandardInput | None = None
+    fixture: Path | None = None
+    budget_usd: float | None = None
+    prompt_file: Path | None = None
+    output_file: Path | None = None

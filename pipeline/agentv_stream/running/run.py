@@ -10,6 +10,8 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
+from os import environ
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,9 @@ from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.sink import RenderSink, Sink
 from agentv_stream.release import running_version
 from agentv_stream.running.attempts import stem_of
+from agentv_stream.running.budget import Budget
 from agentv_stream.running.child import Child, ChildEnd
+from agentv_stream.running.fixture import working_copy
 from agentv_stream.running.options import RunOptions
 from agentv_stream.running.overseer import Overseer
 from agentv_stream.running.prompt import prompt_of
@@ -89,6 +93,15 @@ class RunReport:
         return self.session.settings.provider is not None or records > 1
 
 
+def _write_prompt(place: Path, prompt: str) -> None:
+    """Raises: SinkError."""
+    try:
+        place.unlink(missing_ok=True)
+        place.write_bytes(prompt.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise SinkError(str(place), error) from error
+
+
 def _no_stream(error: Exception) -> bool:
     return isinstance(error, NotALog | EmptyInput)
 
@@ -115,11 +128,20 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         redactor = redactor_for(settings)
     if live is not None:
         live.redact(redactor)
+    cwd = options.cwd
+    if options.fixture is not None:
+        cwd = await anyio.to_thread.run_sync(working_copy, options.fixture, options.folder, stem)
+    environment = {"AGENTV_STREAM_TASK": options.task, "AGENTV_STREAM_ATTEMPT": str(attempt)}
+    options = replace(options, environment={**environ, **environment, **(options.environment or {})})
+    if options.output_file is not None:
+        await anyio.to_thread.run_sync(partial(options.output_file.unlink, missing_ok=True))
+    if options.prompt_file is not None:
+        await anyio.to_thread.run_sync(_write_prompt, options.prompt_file, settings.prompt or "")
     child = Child(
         options.command,
         save=stream if options.save_stream else None,
         stderr=errors,
-        cwd=options.cwd,
+        cwd=cwd,
         stale=(stream, trace),
         stdin=options.stdin,
         redactor=redactor,
@@ -143,6 +165,8 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     watchers = [w for w in (live.checker if live is not None else None, traces) if w is not None]
     session = StreamSession(child, settings, sinks, watchers, answers=False)
     overseer = Overseer(child, session, options)
+    if options.budget_usd is not None:
+        session.watchers.append(Budget(options.budget_usd, lambda: session.observer, lambda: overseer.end_it("budget")))
     if live is not None and overseer.line is not None:
         live.before_telling = overseer.line.clear
     if live is not None and live.fail_fast is not None:
@@ -163,7 +187,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
             finish_result(result, child, options, attempt)
             if traces is not None:
                 result.traces = traces.events
-        value = run_value(result, child, live)
+        value = run_value(result, child, live, options.output_file)
         value["run"] = {
             "command": list(options.shown or options.command),
             "started_at": begun.isoformat().replace("+00:00", "Z"),

@@ -1,5 +1,7 @@
 """The result object of a run: the result of its stream, with facts that only the program that ran the agent knows."""
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,8 +12,9 @@ from agentv_stages.model.payload import decode_json
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stream.checks.check import verdicts_json
 from agentv_stream.checks.live_check import LiveCheck
-from agentv_stream.running.child import Child, ChildEnd
+from agentv_stream.running.child import HEAD_BYTES, Child, ChildEnd
 from agentv_stream.running.options import RunOptions
+from agentv_stream.sources.files import is_file
 
 OUTPUT_SCHEMA = "agentv_stream.output.v1"
 """The result for an output that is not a stream: statistics and tokens are null there, not 0."""
@@ -26,7 +29,7 @@ def finish_result(result: Result, child: Child, options: RunOptions, attempt: in
     if end.signal is not None:
         evidence.signal = end.signal
     status, reason = _ended(end)
-    if end.stopped in ("timeout", "stall", "fail-fast"):
+    if end.stopped in ("timeout", "stall", "fail-fast", "budget"):
         # The agent may print a closing record before it exits; what counts is that we ended it.
         result.status = status
     elif status is not None and result.status in ("complete", "unknown", "incomplete"):
@@ -44,6 +47,8 @@ def _ended(end: ChildEnd) -> tuple[Any, str | None]:
         return "killed", "ran for longer than --timeout"
     if end.stopped == "fail-fast":
         return "killed", "stopped by --fail-fast"
+    if end.stopped == "budget":
+        return "killed", "spent more than --budget"
     if end.signal is not None:
         status = "interrupted" if end.signal == "SIGINT" else "killed"
         why = ", because it ran on after it had closed its output" if end.stopped == "closed" else ""
@@ -53,8 +58,20 @@ def _ended(end: ChildEnd) -> tuple[Any, str | None]:
     return None, None
 
 
-def run_value(result: Result | None, child: Child, live: LiveCheck | None) -> dict[str, Any]:
-    """The result as plain values; for an output that is not a stream, its one JSON object or its text."""
+def _written(place: Path | None) -> bytes:
+    """The beginning of a file that the agent wrote; a link or a pipe that it put there is not read."""
+    if place is None or place.is_symlink() or not is_file(place):
+        return b""
+    with suppress(OSError), place.open("rb") as file:
+        return file.read(HEAD_BYTES)
+    return b""
+
+
+def run_value(
+    result: Result | None, child: Child, live: LiveCheck | None, output_file: Path | None = None
+) -> dict[str, Any]:
+    """The result as plain values; for an output that is not a stream, its one JSON object or its text. A file that the
+    agent wrote its output to goes before standard output."""
     if result is not None:
         value: dict[str, Any] = msgspec.to_builtins(result)
         return value
@@ -77,7 +94,7 @@ def run_value(result: Result | None, child: Child, live: LiveCheck | None) -> di
         "losses": ["the agent printed no stream of events: calls, turns and tokens are not known"],
         "outputs": {"transcript": None},
     }
-    data = bytes(child.head)
+    data = _written(output_file) or bytes(child.head)
     if data.strip():
         try:
             value["result"] = decode_json(data)

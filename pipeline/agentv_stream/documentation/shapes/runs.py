@@ -19,7 +19,7 @@ class RunFacts(Struct):
     duration_seconds: float
     exit_code: int | None
     signal: str | None
-    stopped: Literal["timeout", "stall", "fail-fast", "signal", "closed"] | None
+    stopped: Literal["timeout", "stall", "fail-fast", "budget", "signal", "closed"] | None
     timed_out: bool
     stderr_tail: str
     stream_bytes: int
