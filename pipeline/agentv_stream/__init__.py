@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from agentv_stream.bulk.unit import Task as BulkTask
     from agentv_stream.checks.spec import Spec, SpecCase, load_spec
     from agentv_stream.checks.yaml_lines import SpecError
-    from agentv_stream.discovery.period import Period
+    from agentv_stream.discovery.period import Period, Zone
     from agentv_stream.errors import (
         AgentvStreamError,
         DamagedArchive,
@@ -104,7 +104,9 @@ if TYPE_CHECKING:
     from agentv_stream.following.follow_stream import FollowedSession, FollowStream, follow
     from agentv_stream.live.live_stream import AnySource, LiveStream, open_stream
     from agentv_stream.live.session_report import Report
+    from agentv_stream.otel.options import Export
     from agentv_stream.outputs.sink import Sink
+    from agentv_stream.redaction.redaction import Redaction
     from agentv_stream.settings import Settings
     from agentv_stream.summary import summarize
 
@@ -145,6 +147,7 @@ __all__ = [
     "EvaluatorState",
     "Evidence",
     "Execute",
+    "Export",
     "Failure",
     "Fault",
     "FileEdit",
@@ -174,6 +177,7 @@ __all__ = [
     "QueueOperation",
     "Reasoning",
     "Record",
+    "Redaction",
     "Report",
     "Result",
     "Retract",
@@ -212,6 +216,7 @@ __all__ = [
     "Verdict",
     "WatchedRun",
     "Watcher",
+    "Zone",
     "build",
     "check",
     "check_async",
@@ -362,7 +367,9 @@ _HOMES = {
         "load_spec",
     ),
     "agentv_stream.checks.yaml_lines": ("SpecError",),
-    "agentv_stream.discovery.period": ("Period",),
+    "agentv_stream.discovery.period": ("Period", "Zone"),
+    "agentv_stream.otel.options": ("Export",),
+    "agentv_stream.redaction.redaction": ("Redaction",),
     "agentv_stream.errors": (
         "AgentvStreamError",
         "DamagedArchive",
