@@ -10,7 +10,7 @@ from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.evaluator import Evaluator
 from agentv_stream.checks.check import cases_for
 from agentv_stream.checks.spec import Spec, load_spec
-from agentv_stream.checks.validate import said, validate_file
+from agentv_stream.checks.validate import summary_of, validate_file
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli import build
 from agentv_stream.cli.validate import MOST_TOLD
@@ -176,13 +176,13 @@ HEAD = "tests:\n  - id: a\n    assertions:\n"
 UNKNOWN: list[tuple[str, str]] = [
     (
         HEAD + "      - type: tool-trajectori\n",
-        "s.yaml:4: no version knows an evaluator 'tool-trajectori'; did you mean 'tool-trajectory'?",
+        "s.yaml:4: unknown evaluator type 'tool-trajectori'; did you mean 'tool-trajectory'?",
     ),
     (
         "tests:\n  - id: a\n    asertions: []\n",
-        "s.yaml:3: no version knows a field of a case 'asertions'; did you mean 'assertions'?",
+        "s.yaml:3: unknown field of a case 'asertions'; did you mean 'assertions'?",
     ),
-    ("tets: []\n", "s.yaml:1: no version knows a field of a spec 'tets'; did you mean 'tests'?"),
+    ("tets: []\n", "s.yaml:1: unknown field of a spec 'tets'; did you mean 'tests'?"),
     (
         HEAD + "      - type: tool-trajectory\n        mode: in-ordr\n        expected: []\n",
         "s.yaml:5: tool-trajectory knows no mode 'in-ordr'; did you mean 'in_order'?",
@@ -193,11 +193,11 @@ UNKNOWN: list[tuple[str, str]] = [
     ),
     (
         HEAD + "      - type: tool-trajectory\n        mode: exact\n        expected:\n          - tol: b\n",
-        "s.yaml:7: no version knows a field of a step 'tol'; did you mean 'tool'?",
+        "s.yaml:7: unknown field of a step 'tol'; did you mean 'tool'?",
     ),
     (
         "tests:\n  - id: a\n    execution:\n      thresold: 1\n",
-        "s.yaml:4: no version knows a field of execution 'thresold'; did you mean 'threshold'?",
+        "s.yaml:4: unknown field of execution 'thresold'; did you mean 'threshold'?",
     ),
     (
         HEAD + "      - type: forbid\n        calls: ['Bash(']\n",
@@ -310,7 +310,7 @@ def test_cases_may_stand_in_a_file_of_json_lines(tmp_path: Path) -> None:
 def test_errors_in_json_lines_name_the_line(tmp_path: Path) -> None:
     assert refused(tmp_path, '{"id":"a"}\n{"id":\n', "c.jsonl").startswith("c.jsonl:2: is not JSON")
     text = '{"id":"a"}\n{"id":"b","assertions":[{"type":"nope-nope"}]}\n'
-    assert refused(tmp_path, text, "c.jsonl").startswith("c.jsonl:2: no version knows an evaluator")
+    assert refused(tmp_path, text, "c.jsonl").startswith("c.jsonl:2: unknown evaluator type")
 
 
 def test_cases_may_stand_in_other_files(tmp_path: Path) -> None:
@@ -385,9 +385,9 @@ def test_selecting_a_case_that_is_not_there_offers_the_nearest(tmp_path: Path) -
 def test_validate_tells_specs_from_targets_files(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(V442, encoding="utf-8")
     what, _ = validate_file(tmp_path / "s.yaml")
-    assert said(what) == "spec, 2 cases, 5 evaluators, 1 of them skipped"
+    assert summary_of(what) == "spec, 2 cases, 5 evaluators, 1 of them skipped"
     (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, provider: codex}\n", encoding="utf-8")
-    assert said(validate_file(tmp_path / "t.yaml")[0]) == "targets file, 1 target, 1 of them agents"
+    assert summary_of(validate_file(tmp_path / "t.yaml")[0]) == "targets file, 1 target, 1 of them agents"
 
 
 SEVERAL = """treshold: 1
@@ -803,8 +803,8 @@ def test_tools_that_no_known_agent_has_are_told_once_by_validate(tmp_path: Path)
     rules += "      - {type: 'trajectory:tool-used', value: webSearch}\n"
     assert spec(tmp_path, HEAD + rules).warnings == []  # tools of the spec's own agent are no slips
     (warning,) = validate_file(tmp_path / "s.yaml")[1]
-    said = "no known agent has these tools, so rules about them match none of its calls: fetchPage, summarize"
-    assert warning.endswith(said)
+    text = "no known agent has these tools, so rules about them match none of its calls: fetchPage, summarize"
+    assert warning.endswith(text)
     spec(tmp_path, HEAD + "      - {type: forbid, calls: [apply_patch, mcp__x__y, 'Fetch*']}\n")
     assert validate_file(tmp_path / "s.yaml")[1] == []
 

@@ -134,11 +134,11 @@ def test_the_removal_lies_ahead_of_this_release() -> None:
     [
         (
             "targets:\n  - {name: t, provider: codx}\n",
-            "targets.yaml:2: no version knows a provider 'codx'; did you mean 'codex'?",
+            "targets.yaml:2: unknown provider 'codx'; did you mean 'codex'?",
         ),
         (
             "targets:\n  - name: t\n    provider: codex\n    stream_logs: raw\n",
-            "targets.yaml:4: no version knows a setting of targets 'stream_logs'; did you mean 'stream_log'?",
+            "targets.yaml:4: unknown setting of targets 'stream_logs'; did you mean 'stream_log'?",
         ),
         (
             "targets:\n  - name: t\n    provider: codex\n    stream_log: json\n",
@@ -152,7 +152,7 @@ def test_the_removal_lies_ahead_of_this_release() -> None:
         ("targets:\n  - {name: t}\n", "targets.yaml:2: the target 't' needs a provider"),
         (
             "targets:\n  - name: t\n    provider: cli\n    comand: x\n",
-            "targets.yaml:4: no version knows a setting of targets 'comand'; did you mean 'command'?",
+            "targets.yaml:4: unknown setting of targets 'comand'; did you mean 'command'?",
         ),
         ("targets:\n  - {name: t, provider: cli, its_own: x}\n", "targets.yaml:2: the target 't' needs a command"),
         ("targets: 3\n", "targets.yaml:1: a targets file holds a list of targets"),
@@ -281,7 +281,7 @@ def test_what_is_wrong_with_a_target_stops_nobody_who_wants_another_one(tmp_path
         assert "good" in found.targets
         (warning,) = found.warnings
         assert "; other targets can be run, `agentv-stream validate` lists all" in warning
-        assert count or "targets.yaml:3: no version knows a provider 'codx'; did you mean 'codex'? (3 more)" in warning
+        assert count or "targets.yaml:3: unknown provider 'codx'; did you mean 'codex'? (3 more)" in warning
     for name, text in {
         "bad": "a provider 'codx'", "worse": "timeout_seconds is", "way": "a provider 'codx'", "twice": "two targets",
     }.items():  # fmt: skip

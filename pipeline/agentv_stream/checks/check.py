@@ -81,7 +81,7 @@ class Checker:
 
 
 def hidden_results(results: Sequence[CaseResult], parts: Parts) -> list[CaseResult]:
-    """Outcomes of cases that saw the original texts, without the secrets in what they quote."""
+    """Outcomes of cases that saw the original texts, without the secrets in their quotations."""
     if parts.redactor is None:
         return [*results]
     hide = parts.redactor.hide
@@ -167,7 +167,7 @@ def check_source(
         check.warnings.append(f"the spec has no case {task!r}: the run is not judged")
         return check
     check.specs = [str(spec.path) for spec, _ in chosen]
-    checker = Checker([one for _, one in chosen])
+    checker = Checker([member for _, member in chosen])
     check.turns, checker.parts = checker.turns, parts
     try:
         if end is not None and path.suffix == ".json":
@@ -197,7 +197,7 @@ def check_source(
     check.duration_ms, check.started_at = result.duration_ms, result.session.started_at
     if end is not None:
         _ended(check, end)
-    check.warnings += target_warnings([one for _, one in chosen], reader.provider)
+    check.warnings += target_warnings([member for _, member in chosen], reader.provider)
     return check
 
 
@@ -215,8 +215,8 @@ def _chosen(path: Path, end: RunEnd | None, specs: Sequence[Spec], case: str | N
 
 
 def _cases_of_run(end: RunEnd, specs: Sequence[Spec]) -> list[tuple[Spec, SpecCase]] | None:
-    """The cases of an attempt of `run`: those of its task, else those by which `run` itself judged it; none if the
-    specs have none for its task. None if its task says nothing: it has no name, or a spec applies to everything."""
+    """The cases of an attempt of `run`: those of its task, or those by which `run` itself judged it; none if the specs
+    have none for its task. None if its task decides nothing: it has no name, or a spec applies to everything."""
     if end.test_id in (None, DEFAULT_TASK) or any(spec.whole for spec in specs):
         return None
     named = [
@@ -229,15 +229,15 @@ def _cases_of_run(end: RunEnd, specs: Sequence[Spec]) -> list[tuple[Spec, SpecCa
 
 
 def _every(specs: Sequence[Spec]) -> list[tuple[Spec, SpecCase]]:
-    return [(spec, one) for spec in specs for one in spec.cases]
+    return [(spec, case) for spec in specs for case in spec.cases]
 
 
 def _name_of(path: Path, end: RunEnd | None, specs: Sequence[Spec]) -> str:
     """The name by which the cases of a source are chosen: that of `run`, or the case that its transcript names; else
     its file's. In a file's name `fix_1` is the case fix_1, or the first attempt at the case fix."""
-    told = end.test_id if end is not None else told_case(path)
-    if told is not None and (end is not None or any(one.id == told for spec in specs for one in spec.cases)):
-        return f"{told}_"
+    case_id = end.test_id if end is not None else told_case(path)
+    if case_id is not None and (end is not None or any(case.id == case_id for spec in specs for case in spec.cases)):
+        return f"{case_id}_"
     return path.name
 
 
@@ -246,33 +246,33 @@ def _ended(check: SourceCheck, end: RunEnd) -> None:
 
 
 def worth_telling(checks: Sequence[SourceCheck], named: Sequence[str]) -> list[SourceCheck]:
-    """Leaves out what was only found below a folder and is no session: files of sub-agents, which belong to their
-    session, and files that are no agent's log."""
-    taken = {path for check in checks for path in check.companions}
+    """Leaves out files that were only found below a folder and are no session: files of sub-agents, which belong to
+    their session, and files that are no agent's log."""
+    companions = {path for check in checks for path in check.companions}
     return [
         check
         for check in checks
-        if check.source in named or not (check.source in taken or isinstance(check.error, NotALog))
+        if check.source in named or not (check.source in companions or isinstance(check.error, NotALog))
     ]
 
 
 def cases_for(source: str, specs: Sequence[Spec], case: str | None) -> list[tuple[Spec, SpecCase]]:
-    """The cases against which to check a source: the named one; else the one whose id begins the source's name, as
-    `<case>_<approach>_<attempt>`, or ends it, as `<time>_<target>_<case>_<attempt>` (the longest if several match);
-    else all.
+    """The cases against which to check a source: the named case. Without one, the case whose id begins the source's
+    name, as `<case>_<approach>_<attempt>`, or ends it, as `<time>_<target>_<case>_<attempt>` (the longest if several
+    match); without a match, all cases.
 
     Raises: SpecError for a case that no spec has.
     """
     if case is not None:
-        found = [(spec, one) for spec in specs for one in spec.cases if one.id == case]
-        return found or [(spec, one) for spec in specs for one in spec.select(case)]
+        found = [(spec, member) for spec in specs for member in spec.cases if member.id == case]
+        return found or [(spec, member) for spec in specs for member in spec.select(case)]
     every = _every(specs)
     named = [pair for pair in every if source.startswith((pair[1].id + "_", safe_part(pair[1].id) + "_"))]
     if not named:
         named = [pair for pair in every if re.search(rf"_{re.escape(safe_part(pair[1].id))}(_\d+)?(-\d+)?\.", source)]
     # A run of the case fix_1 is not a run of the case fix.
-    longest = max((len(one.id) for _, one in named), default=0)
-    return [(spec, one) for spec, one in named if len(one.id) == longest] or every
+    longest = max((len(member.id) for _, member in named), default=0)
+    return [(spec, member) for spec, member in named if len(member.id) == longest] or every
 
 
 def target_warnings(cases: Sequence[SpecCase], provider: Provider) -> list[str]:
@@ -282,10 +282,10 @@ def target_warnings(cases: Sequence[SpecCase], provider: Provider) -> list[str]:
         if case.target is None:
             continue
         try:
-            meant = get_provider(case.target)
+            intended = get_provider(case.target)
         except KeyError:
-            continue  # a target's own name says nothing about its agent
-        if meant.name != provider.name:
+            continue  # a target's own name does not reveal its agent
+        if intended.name != provider.name:
             warnings.append(f"the case {case.id!r} is meant for {case.target}, the log is of {provider.name}")
     return list(dict.fromkeys(warnings))
 

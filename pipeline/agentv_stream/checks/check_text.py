@@ -20,10 +20,10 @@ def table(checks: Sequence[SourceCheck], width: int = 120, details: bool = True)
     """The terminal's table: a block for each source, a row for each evaluator, with reasons below a failed one."""
     lines: list[str] = []
     for check in checks:
-        who = f"  [{check.provider}]" if check.provider else ""
+        provider = f"  [{check.provider}]" if check.provider else ""
         if check.run_failed:
-            who += f"  {visible(_how(check), width)}"  # this affects the exit code, too
-        lines.append(visible(check.source, width - 20) + who)
+            provider += f"  {visible(_how(check), width)}"  # this affects the exit code, too
+        lines.append(visible(check.source, width - 20) + provider)
         if check.error is not None:
             lines.append(f"  ERROR {visible(str(check.error).removeprefix(f'{check.source}: '), width - 8)}")
         for case in check.cases:
@@ -54,8 +54,8 @@ def failures_first(checks: Sequence[SourceCheck], width: int = 120) -> str:
                 lines += ["", f"FAIL {case.score or 0.0:5.2f}  {visible(case.case, width - 40)}  {_of(check, width)}"]
                 lines += failure_lines(case, width, check.turns)
         if check.error is not None or check.run_failed:
-            said = str(check.error).removeprefix(f"{check.source}: ") if check.error is not None else _how(check)
-            lines += ["", f"ERROR  {_of(check, width)}", f"  {visible(said, width - 2)}"]
+            problem = str(check.error).removeprefix(f"{check.source}: ") if check.error is not None else _how(check)
+            lines += ["", f"ERROR  {_of(check, width)}", f"  {visible(problem, width - 2)}"]
         if check.warnings and not check.unlisted:
             lines += [
                 "",
@@ -68,8 +68,8 @@ def failures_first(checks: Sequence[SourceCheck], width: int = 120) -> str:
 
 
 def _of(check: SourceCheck, width: int) -> str:
-    who = f" [{check.provider}]" if check.provider else ""
-    return visible(check.source, max(200, width)) + who
+    provider = f" [{check.provider}]" if check.provider else ""
+    return visible(check.source, max(200, width)) + provider
 
 
 MOST_LINES = 10
@@ -92,7 +92,7 @@ def _progress(checks: Sequence[SourceCheck], width: int) -> list[str]:
 
 
 def failure_lines(case: CaseResult, width: int, turns: TurnIndex | None = None) -> list[str]:
-    """The evaluators of a case that failed, with what they saw: the call's text, turn, time and row."""
+    """The evaluators of a case that failed, with their evidence: the call's text, turn, time and row."""
     lines: list[str] = []
     for result in case.evaluators:
         if result.verdict != "fail":
@@ -113,14 +113,14 @@ def failure_lines(case: CaseResult, width: int, turns: TurnIndex | None = None) 
 
 
 def seen(evidence: Evidence, turns: TurnIndex | None, width: int) -> str:
-    """One event: what it was, in which turn, when, and where in the log."""
+    """One event: its name and text, its turn, its time, and its place in the log."""
     turn = turns.turn(evidence) if turns is not None else None
     parts = [] if turn is None else [f"turn {turn}"]
     if evidence.time_ms is not None:
         parts.append(f"{datetime.fromtimestamp(evidence.time_ms / 1000, UTC):%H:%M:%SZ}")
     where = f"  ({', '.join([*parts, place(evidence).removeprefix('@')])})"
-    what = evidence.tool or evidence.event
-    return visible(f"{what}: {evidence.text}" if evidence.text else what, max(20, width - len(where))) + where
+    name = evidence.tool or evidence.event
+    return visible(f"{name}: {evidence.text}" if evidence.text else name, max(20, width - len(where))) + where
 
 
 def _how(check: SourceCheck) -> str:
@@ -180,14 +180,14 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
     No two tests share class and name: build servers (GitLab, by both) merge such tests, whichever failed.
     """
     sources = Counter(name for check in checks for name in {case.case for case in check.cases})
-    given: Counter[tuple[str, str]] = Counter()
+    used: Counter[tuple[str, str]] = Counter()
 
     def test_of(suite: ElementTree.Element, check: SourceCheck, case: str, name: str) -> ElementTree.Element:
-        told = clean(f"{name} [{check.source}]" if sources[case] > 1 else name)
-        given[clean(case), told] += 1
-        if (times := given[clean(case), told]) > 1:
+        title = clean(f"{name} [{check.source}]" if sources[case] > 1 else name)
+        used[clean(case), title] += 1
+        if (times := used[clean(case), title]) > 1:
             return test_of(suite, check, case, f"{name} ({times})")
-        return ElementTree.SubElement(suite, "testcase", classname=clean(case), name=told)
+        return ElementTree.SubElement(suite, "testcase", classname=clean(case), name=title)
 
     root = ElementTree.Element("testsuites", name="agentv-stream check")
     totals: Counter[str] = Counter()

@@ -23,7 +23,7 @@ FailFast: TypeAlias = Literal["report", "close"]
 class LiveCheck:
     """The checker of one stream, and what happens when a case has finally failed.
 
-    `stop` is called once, at the first such violation, if `fail_fast` asks for it; `stopped` says that it was called.
+    `stop` is called once, at the first such violation, if `fail_fast` asks for it; `stopped` records the call.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class LiveCheck:
             for warning in target_warnings(self._cases, provider):
                 self._say(f"warning: {warning}")
         if not quiet:
-            self._tell(results)
+            self._report(results)
         return self.checker.failed
 
     def summary(self) -> str:
         """How many cases passed, failed and were skipped."""
         return summary_line([SourceCheck("", cases=self.checker.finish())]).rstrip()
 
-    def _tell(self, results: Sequence[CaseResult]) -> None:
+    def _report(self, results: Sequence[CaseResult]) -> None:
         """Says what became of each case, what failed in full."""
         for case in results:
             if self.verbose:
@@ -109,4 +109,4 @@ def open_checks(
         for warning in spec.warnings:
             say(f"warning: {warning}")
     mode: FailFast | None = None if fail_fast is None else ("close" if fail_fast == "close" else "report")
-    return LiveCheck([one for _, one in cases_for(source, loaded, case)], say, mode)
+    return LiveCheck([member for _, member in cases_for(source, loaded, case)], say, mode)

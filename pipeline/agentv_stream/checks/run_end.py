@@ -1,5 +1,5 @@
-"""How an attempt of `run` ended. In: the path of a stream or transcript that it left. Out: what the result beside it
-says about the process. No log contains its agent's exit code, or that we ended the agent."""
+"""How an attempt of `run` ended. In: the path of a stream or transcript that it left. Out: the facts about the process
+in the result beside it. No log contains its agent's exit code, or that we ended the agent."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -112,7 +112,7 @@ def load_spec(path: str | Path, threshold: float | None = None) -> Spec:
 
 
 def _own_schema(path: Path) -> str | None:
-    """The schema named at the beginning of one of our own outputs."""
+    """The schema named at the beginning of an output of ours."""
     try:
         with path.open("rb") as file:
             found = OWN_SCHEMA.match(file.read(200))
@@ -202,7 +202,7 @@ class _Loader:
         return files
 
     def _default_test(self, document: Document, default: Any) -> list[Item]:
-        """What applies to all cases: a mapping, or the name of a file that holds it."""
+        """The settings that apply to all cases: a mapping, or the name of a file that holds it."""
         if default is None:
             return []
         if isinstance(default, str):
@@ -270,7 +270,7 @@ class _Loader:
     # --- cases
 
     def _entries(self, document: Document, at: At, value: Any) -> list[tuple[Document, At]]:
-        """Where the cases are: in this file, or in files that it names."""
+        """The places of the cases: in this file, or in files that it names."""
         if isinstance(value, str):
             return self._external(document, at, value)
         if not is_list(value):

@@ -1,4 +1,4 @@
-"""What is allowed in a spec, but hardly meant. In: an evaluator's configuration and its case. Out: texts for people."""
+"""Things that a spec may contain but hardly intends. In: an evaluator's configuration and its case. Out: warnings."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ STEP_DETAILS = ("args", "input", "args_match", "max_duration_ms")
 
 
 def doubts(config: Mapping[str, Any], context: Context, left_out: int, own: frozenset[str] = frozenset()) -> list[str]:
-    """What to warn about. `left_out` is the number of the case's expected tool calls that name no tool, `own` the tools
+    """The warnings. `left_out` is the number of the case's expected tool calls that name no tool, `own` the tools
     of the spec's own agent."""
     kind = config["type"]
     if kind == "composite":
@@ -36,7 +36,7 @@ def _is_weightless(config: Mapping[str, Any]) -> bool:
     kind = aggregator.get("type", "weighted_average") if is_object(aggregator) else aggregator or "weighted_average"
     table: Any = aggregator.get("weights") if is_object(aggregator) else None
     members: list[Any] = config["assertions"]
-    own = [one.get("weight", 1) if table is None else table.get(one.get("name", one["type"]), 1) for one in members]
+    own = [m.get("weight", 1) if table is None else table.get(m.get("name", m["type"]), 1) for m in members]
     return kind == "weighted_average" and weightless([spelled(weight) for weight in own])
 
 
@@ -52,7 +52,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _of_every(config: Mapping[str, Any]) -> Iterator[str]:
-    """What is doubtful in an evaluator of any type."""
+    """The doubtful parts of an evaluator of any type."""
     for text in dict.fromkeys(_texts(config)):
         if found := CONTROL.search(text):
             yield (
@@ -67,7 +67,7 @@ def weightless(weights: Sequence[float]) -> bool:
 
 
 def _of_its_own(config: Mapping[str, Any], context: Context, left_out: int) -> Iterator[str]:
-    """What is doubtful in an evaluator of this type."""
+    """The doubtful parts of an evaluator of this type."""
     kind, value = config["type"], config.get("value")
     if kind == "tool-trajectory":
         yield from _of_trajectory(config, context)
@@ -93,7 +93,7 @@ def _of_trajectory(config: Mapping[str, Any], context: Context) -> Iterator[str]
         yield "it expects no call, so it always passes"
     several: list[Any] = steps if is_list(steps) else []
     details = config, *(step for step in several if is_object(step))
-    if several and any(name in one for one in details for name in STEP_DETAILS):
+    if several and any(name in detail for detail in details for name in STEP_DETAILS):
         yield "it counts calls by name, whatever their arguments and durations; the mode superset looks at them"
 
 
@@ -103,8 +103,8 @@ def _of_fields(config: Mapping[str, Any], steps: list[Any]) -> Iterator[str]:
     lists = [(step.get("args_match"), [step]) for step in details] + [(config.get("args_match"), details)]
     for fields, among in lists:
         for field in fields if is_list(fields) else ():
-            given = [step.get("args", step.get("input")) for step in among]
-            if any(is_object(args) for args in given) and not any(_has(args, str(field)) for args in given):
+            arguments = [step.get("args", step.get("input")) for step in among]
+            if any(is_object(args) for args in arguments) and not any(_has(args, str(field)) for args in arguments):
                 yield f"args_match names {field!r}, which args does not have: it is not compared"
 
 

@@ -55,8 +55,8 @@ MOST_MISTAKES = 20
 
 
 def mistakes_of(item: Item, context: Context) -> list[SpecError]:
-    """All errors of an evaluator, as far as each can be looked behind: a bad value is replaced by one that is allowed,
-    until the evaluator can be built or what is left cannot be replaced."""
+    """All errors of an evaluator, as far as each can be looked behind: a bad value is replaced by an allowed value
+    until the evaluator can be built, or until the rest cannot be replaced."""
     found: list[SpecError] = []
     if str(item.config["type"]) not in TYPES:
         return found  # a type of the user's own
@@ -168,7 +168,7 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
     if kind == "assert-set":
         kind, entry = "composite", _assert_set(entry)
     if kind not in TYPES and _script_of(written, document.path) is None:
-        raise document.error((*at, "type"), f"no version knows an evaluator {written!r}", TYPES, written)
+        raise document.error((*at, "type"), f"unknown evaluator type {written!r}", TYPES, written)
     known = keys_of(kind)
     errors = Errors()  # an evaluator with errors of its own is not built
     config: dict[str, Any] = {}
@@ -230,14 +230,14 @@ def _include(document: Document, at: At, name: Any, chain: tuple[Path, ...], err
 
 
 def known_keys(
-    document: Document, at: At, value: Mapping[str, Any], known: frozenset[str], what: str, errors: Errors
+    document: Document, at: At, value: Mapping[str, Any], known: frozenset[str], noun: str, errors: Errors
 ) -> dict[str, Any]:
     """The mapping with canonical keys; each unknown key is noted as an error and left out."""
     out: dict[str, Any] = {}
     for key, member in value.items():
         name = snake(key)
         if name not in known and not key.startswith("x-"):
-            errors.note(document.error((*at, key), f"no version knows a {what} {key!r}", known, key))
+            errors.note(document.error((*at, key), f"unknown {noun} {key!r}", known, key))
         else:
             out[name] = member
     return out

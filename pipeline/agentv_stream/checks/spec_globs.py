@@ -17,7 +17,7 @@ MOST_PATTERNS = 1_000
 
 def files_of(folder: Path, pattern: str) -> list[Path]:
     """The files that a pattern names, each once; relative patterns are meant from the folder."""
-    found = {(folder / name).resolve() for one in _alternatives(pattern) for name in _names(folder, one)}
+    found = {(folder / name).resolve() for way in _alternatives(pattern) for name in _names(folder, way)}
     return sorted(path for path in found if is_file(path))
 
 
@@ -30,7 +30,7 @@ def _alternatives(pattern: str) -> list[str]:
     """The pattern without braces, once for each of its alternatives; innermost braces first."""
     patterns = [pattern]
     while len(patterns) <= MOST_PATTERNS:
-        at = next((i for i, one in enumerate(patterns) if _BRACES.search(one)), None)
+        at = next((i for i, way in enumerate(patterns) if _BRACES.search(way)), None)
         if at is None:
             break
         found = _BRACES.search(patterns[at])

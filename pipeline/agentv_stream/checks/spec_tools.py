@@ -22,8 +22,8 @@ _EVERY_AGENTS = {name.lower(): name for name in CANONICAL}
 
 
 def misnamed(config: Mapping[str, Any], context: Context, own: frozenset[str] = frozenset()) -> Iterator[str]:
-    """What to say of each name in an evaluator's configuration that is nearly a canonical one; `own` are those that a
-    spec has for tools of its own agent."""
+    """A text about each name in an evaluator's configuration that is nearly a canonical name; `own` are the names that
+    a spec has for tools of its own agent."""
     for name in dict.fromkeys(_names(config, context)):
         near = None if name in own or _is_pattern(name) else nearly_tool(name)
         if near is not None:
@@ -41,23 +41,24 @@ def own_tools(configs: Iterable[tuple[Mapping[str, Any], Context]]) -> frozenset
 
 
 def nearly_tool(name: str) -> str | None:
-    """The canonical name that another one is nearly; None for a canonical one, and for one that is like none."""
+    """The canonical name that another name is nearly; None for a canonical name, and for a name that is like none."""
     if name in CANONICAL:
         return None
     plain = name.lower().replace("_", "").replace("-", "")
     near = get_close_matches(plain, _EVERY_AGENTS, 1, LIKENESS)
     if not near and len(plain) > 3 and not is_known(name):
-        near = [one for one in _EVERY_AGENTS if _one_slip(plain, one)][:1]  # `Raed`, `Reed`: too short for difflib
+        # `Raed`, `Reed`: too short for difflib
+        near = [known for known in _EVERY_AGENTS if _one_slip(plain, known)][:1]
     return _EVERY_AGENTS[near[0]] if near else None
 
 
-def _one_slip(one: str, other: str) -> bool:
+def _one_slip(first: str, other: str) -> bool:
     """Whether two names differ by one letter, or by two that changed places."""
-    if len(one) == len(other):
-        different = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(first) == len(other):
+        different = [i for i, (a, b) in enumerate(zip(first, other, strict=True)) if a != b]
         swapped = len(different) == 2 and different[1] == different[0] + 1
-        return len(different) == 1 or (swapped and sorted(one) == sorted(other))
-    short, long = sorted((one, other), key=len)
+        return len(different) == 1 or (swapped and sorted(first) == sorted(other))
+    short, long = sorted((first, other), key=len)
     return len(long) == len(short) + 1 and any(long[:i] + long[i + 1 :] == short for i in range(len(long)))
 
 

@@ -196,7 +196,7 @@ class _Reader:
             # A user's own program may have settings of its own: only what nearly matches one of ours is an error there.
             own = entry.get("provider") == "cli" and nearly(key, SETTINGS, SLIP) is None
             if setting not in SETTINGS and not key.startswith("x-") and not own:
-                text = f"no version knows a setting of targets {key!r}"
+                text = f"unknown setting of targets {key!r}"
                 self.errors.note(self.document.error((*at, key), text, SETTINGS, key))
             target[setting] = value
         inner: Any = target.get("config")
@@ -218,7 +218,7 @@ class _Reader:
         if low not in agent_kinds() and kind.lower() not in OTHER_KINDS and low not in OTHER_KINDS:
             known = (*agent_kinds(), *OTHER_KINDS)
             if not isinstance(target.get("command"), str | list) or nearly(kind, known, SLIP) is not None:
-                raise self.document.error((*at, "provider"), f"no version knows a provider {kind!r}", known, kind)
+                raise self.document.error((*at, "provider"), f"unknown provider {kind!r}", known, kind)
             low = "cli"  # a provider of the user's own, .agentv/providers/<kind>.*
         if "byok" in target:
             self.warn((*at, "byok"), f"{name}: byok has no effect here: configure it in the agent")
@@ -232,32 +232,32 @@ class _Reader:
                 raise self.document.error((*at, key), f"{name}: {key} is a text")
         model = target.get("model")
         shown = self.text(model) if isinstance(model, str) else None
-        made = Target(name, kind, agent.provider if agent is not None else "", (), shown or None)
-        made.stream_log = self.log(at, name, target)
+        result = Target(name, kind, agent.provider if agent is not None else "", (), shown or None)
+        result.stream_log = self.log(at, name, target)
         folder = target.get("log_dir", target.get("log_directory"))
         if isinstance(folder, str):
-            made.log_dir = absolute(self.document.path.parent / self.text(folder))
+            result.log_dir = absolute(self.document.path.parent / self.text(folder))
         if isinstance(target.get("cwd"), str):
-            made.cwd = self.document.path.parent / self.text(target["cwd"])
+            result.cwd = self.document.path.parent / self.text(target["cwd"])
         seconds = target.get("timeout_seconds")
         if seconds is not None:
             if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MOST:
                 raise self.document.error((*at, "timeout_seconds"), "timeout_seconds is a number above 0")
-            made.timeout_seconds = float(seconds)
+            result.timeout_seconds = float(seconds)
         if agent is None:
-            made.why_not = f"{kind} is no agent on a command line"
-            return made
-        made.command = self.command(at, target, agent.start, made.model)
-        made.piped = self.piped(at, target, agent.start, made.model)
+            result.why_not = f"{kind} is no agent on a command line"
+            return result
+        result.command = self.command(at, target, agent.start, result.model)
+        result.piped = self.piped(at, target, agent.start, result.model)
         self.hiding = True
         hidden = self.text(model) if isinstance(model, str) else None
-        made.shown = self.command(at, target, agent.start, hidden)
-        made.piped_shown = self.piped(at, target, agent.start, hidden)
+        result.shown = self.command(at, target, agent.start, hidden)
+        result.piped_shown = self.piped(at, target, agent.start, hidden)
         self.hiding = False
-        made.unset = tuple(self.unset)
-        if not made.command and not self.errors.all:  # then its name is the error
+        result.unset = tuple(self.unset)
+        if not result.command and not self.errors.all:  # then its name is the error
             raise self.document.error(at, f"the target {name!r} needs a command")
-        return made
+        return result
 
     def piped(self, at: At, target: dict[str, Any], start: Start, model: str | None) -> tuple[str, ...]:
         """The command line for a prompt on standard input; empty if the target's own one holds the prompt."""
@@ -282,23 +282,23 @@ class _Reader:
             raise self.document.error((*at, "args"), "args is a list of texts")
         words = self.words((*at, "args"), extra)
         if is_list(program):
-            given = self.words((*at, "command"), program)
+            typed = self.words((*at, "command"), program)
         elif isinstance(program, str):
-            given = self.split(at, self.text(program))
+            typed = self.split(at, self.text(program))
         else:
-            given = []
-        if signs := [word for word in (*given, *words) if SHELL_SIGN.fullmatch(word)]:
+            typed = []
+        if signs := [word for word in (*typed, *words) if SHELL_SIGN.fullmatch(word)]:
             self.warn(at, f"{signs[0]} in its command line is a plain word: no shell reads it; write sh -c '…'")
-        if any(PROMPT in word for word in given):
-            return (*given, *words)  # a whole command line given by the user
+        if any(PROMPT in word for word in typed):
+            return (*typed, *words)  # a whole command line given by the user
         if not start.command:
-            return (*given, *words, PROMPT) if given else ()
+            return (*typed, *words, PROMPT) if typed else ()
         if model and start.model is None:
             raise self.document.error(
                 (*at, "model"), f"{start.command[0]} has no option for a model: configure it there"
             )
         chosen = [word.replace(MODEL, model) for word in start.model or ()] if model else []
-        head = given or [start.command[0]]
+        head = typed or [start.command[0]]
         if start.command[-1] == PROMPT:
             return (*head, *start.command[1:-1], *chosen, *words, PROMPT)
         return (*head, *start.command[1:], *chosen, *words)
@@ -329,11 +329,11 @@ class _Reader:
             value = target.get(key)
             if value is None:
                 continue
-            meant = OLD_VALUES.get(str(value).lower())
-            if meant is None:
+            replacement = OLD_VALUES.get(str(value).lower())
+            if replacement is None:
                 raise self.document.error((*at, key), f"{name}: {key} must be summary or json")
-            self.old.append(((*at, key), name, key, meant))
-            chosen = chosen or meant
+            self.old.append(((*at, key), name, key, replacement))
+            chosen = chosen or replacement
         if "stream_log" in target:
             try:
                 return stream_log(target["stream_log"])
@@ -385,20 +385,20 @@ class _Reader:
         """One warning for all uses of the old names; an error from the release of their removal on."""
         if not self.old:
             return
-        at, name, key, meant = self.old[0]
+        at, name, key, replacement = self.old[0]
         if release(current) >= release(removed_in):
-            text = f"{name}: {key!r} was removed in {removed_in}; use 'stream_log: {meant}' instead"
+            text = f"{name}: {key!r} was removed in {removed_in}; use 'stream_log: {replacement}' instead"
             raise self.document.error(at, text)
         line = self.document.line(at)
         others = sorted({other for _, other, _, _ in self.old} - {name})
         also = f" (also in {', '.join(others)})" if others else ""
         self.found.warnings.append(
             f"{self.document.path}:{line}: {name}: {key!r} is deprecated and goes with {removed_in}; "
-            f"use 'stream_log: {meant}' instead{also}"
+            f"use 'stream_log: {replacement}' instead{also}"
         )
 
     def text(self, value: str) -> str:
-        """`value` with environment variables substituted; one that is not set stays as written, and is noted."""
+        """`value` with environment variables substituted; an unset variable stays as written, and is noted."""
         self.unset.update((name, None) for name in VARIABLE.findall(value) if name not in self.environment)
         if self.hiding:
             return VARIABLE.sub(

@@ -1,4 +1,4 @@
-"""Where each turn of a session began. In: its events. Out: the turn of an event that a verdict names."""
+"""The beginning of each turn of a session. In: its events. Out: the turn of an event that a verdict names."""
 
 from array import array
 from bisect import bisect_right

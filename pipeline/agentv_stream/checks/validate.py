@@ -19,7 +19,9 @@ SCHEMA = "agentv_stream.validation.v1"
 
 
 def validate_file(path: Path) -> tuple[dict[str, Any], list[str]]:
-    """What the file is (`kind`, and the number of things of each sort in it), and its warnings. Raises: SpecError."""
+    """The kind of the file (`kind`, and the number of things of each sort in it), and its warnings. Raises:
+    SpecError.
+    """
     if path.suffix != ".jsonl" and is_targets(path):
         found = load_targets(path)
         agents = sum(target.why_not is None for target in found.targets.values())
@@ -30,26 +32,26 @@ def validate_file(path: Path) -> tuple[dict[str, Any], list[str]]:
     counts = {"kind": "spec", "cases": len(spec.cases), "evaluators": len(members), "skipped": skipped}
     unknown = [f"{path}: {text}" for member in members for text in _without_session(member)]
     if spec.strange_tools:
-        told = ", ".join(spec.strange_tools[:10]) + (", …" if len(spec.strange_tools) > 10 else "")
-        unknown.append(f"{path}: no known agent has these tools, so rules about them match none of its calls: {told}")
+        tools = ", ".join(spec.strange_tools[:10]) + (", …" if len(spec.strange_tools) > 10 else "")
+        unknown.append(f"{path}: no known agent has these tools, so rules about them match none of its calls: {tools}")
     return counts, [*spec.warnings, *dict.fromkeys(unknown)]
 
 
 def _without_session(member: Member) -> list[str]:
-    """What the `forbid` rules of an evaluator can only name in logs of some sessions."""
+    """Parts of an evaluator's `forbid` rules that only logs of some sessions can match."""
     if isinstance(member, Skipped):
         return []
     if isinstance(member.rule, Composite):
-        return [text for one in member.rule.evaluators for text in _without_session(one)]
+        return [text for inner in member.rule.evaluators for text in _without_session(inner)]
     return member.rule.warnings() if isinstance(member.rule, Forbid) else []
 
 
-def said(what: dict[str, Any]) -> str:
+def summary_of(facts: dict[str, Any]) -> str:
     """A one-line description of a file, for people."""
-    if what["kind"] == "targets":
-        return f"targets file, {counted(what['targets'], 'target')}, {what['agents']} of them agents"
-    text = f"spec, {counted(what['cases'], 'case')}, {counted(what['evaluators'], 'evaluator')}"
-    return text + (f", {what['skipped']} of them skipped" if what["skipped"] else "")
+    if facts["kind"] == "targets":
+        return f"targets file, {counted(facts['targets'], 'target')}, {facts['agents']} of them agents"
+    text = f"spec, {counted(facts['cases'], 'case')}, {counted(facts['evaluators'], 'evaluator')}"
+    return text + (f", {facts['skipped']} of them skipped" if facts["skipped"] else "")
 
 
 def file_json(path: Path, found: tuple[dict[str, Any], list[str]] | SpecError) -> dict[str, Any]:
@@ -58,9 +60,9 @@ def file_json(path: Path, found: tuple[dict[str, Any], list[str]] | SpecError) -
         errors = [_finding(path, error.message) for error in (found, *found.further)]
         more = len(errors) >= MOST_ERRORS
         return {"file": str(path), "kind": None, "errors": errors, "errors_truncated": more, "warnings": []}
-    what, warnings = found
-    told = [_finding(path, text) for text in warnings]
-    return {"file": str(path), **what, "errors": [], "errors_truncated": False, "warnings": told}
+    facts, warnings = found
+    notes = [_finding(path, text) for text in warnings]
+    return {"file": str(path), **facts, "errors": [], "errors_truncated": False, "warnings": notes}
 
 
 def report_json(files: Sequence[dict[str, Any]]) -> bytes:
@@ -78,13 +80,13 @@ def _finding(path: Path, text: str) -> dict[str, Any]:
 
 
 def is_targets(path: Path) -> bool:
-    """Whether a YAML file is a targets file: by its content, else by its name."""
+    """Whether a YAML file is a targets file: by its content, or by its name if the content does not decide."""
     value = read_yaml(path).value
     if not is_object(value):
         return path.name.startswith(("targets.", "providers."))
     if any(key in value for key in ("tests", "evalcases", "eval_cases", "assertions", "assert")):
         return False
-    # `targets` of a spec are a list, too; in a file of that name it may be anything that shall be one.
+    # `targets` of a spec are also a list; in a file of that name it may be anything that shall be one.
     return is_list(value.get("targets", value.get("providers"))) or (
         path.name.startswith("targets.") and ("targets" in value or "providers" in value)
     )

@@ -23,7 +23,7 @@ def fill_variables(document: Document, environment: Mapping[str, str]) -> Docume
 
 
 def unfilled(document: Document) -> Iterator[tuple[At, str]]:
-    """What to warn about, with its place: variables that are not set, and what only looks like one."""
+    """The warnings, each with its place: variables that are not set, and text that only looks like a variable."""
     for at, name in document.unset:
         if VARIABLE.fullmatch(name):
             yield at, f"{name} is not set in the environment: an empty text stands in its place"

@@ -117,8 +117,8 @@ class Errors:
         try:
             yield
         except SpecError as error:
-            for one in (error, *error.further):
-                self.note(one)
+            for mistake in (error, *error.further):
+                self.note(mistake)
 
     def check(self) -> None:
         """Raises: SpecError, the first one in the file with the others as `further`, if anything was noted."""
@@ -138,7 +138,7 @@ def _place(error: SpecError) -> tuple[str, int]:
 class Document:
     """A decoded file. `lines` maps the path of a value to its line, counted from 1.
 
-    `written` holds numbers, truth values and nulls as they are in the file: 007 and 1.10 are names, too. `unset` names
+    `written` holds numbers, truth values and nulls as they are in the file: 007 and 1.10 are also names. `unset` names
     the variables that have no value (`checks.variables`).
     """
 
@@ -203,8 +203,8 @@ def parse_yaml(path: Path, text: str) -> Document:
         loader = _CoreLoader(text)
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        what = f"the character U+{int(error.character):04X} is not allowed"
-        raise SpecError(f"{path}:{line}: is not YAML: {what}") from error
+        problem = f"the character U+{int(error.character):04X} is not allowed"
+        raise SpecError(f"{path}:{line}: is not YAML: {problem}") from error
     try:
         node: Any = loader.get_single_node()
         document = Document(path, None)
@@ -224,7 +224,8 @@ def parse_yaml(path: Path, text: str) -> Document:
 
 
 def _where_and_what(error: yaml.MarkedYAMLError) -> str:
-    """The line of an error, and what it is; also what began before, if that is in another line (a quoted text that is
+    """The line and the text of an error; also the place where it began, if that is in another line (a quoted text that
+    is
     never closed is noticed at the end of the file)."""
     mark, begun = error.problem_mark or error.context_mark, error.context_mark
     line = mark.line + 1 if mark is not None else 1

@@ -17,7 +17,7 @@ def validate(
     import sys
 
     from agentv_stages.model.visible import visible
-    from agentv_stream.checks.validate import file_json, report_json, said, validate_file
+    from agentv_stream.checks.validate import file_json, report_json, summary_of, validate_file
     from agentv_stream.checks.yaml_lines import MOST_ERRORS, SpecError
     from agentv_stream.cli.telling import say
     from agentv_stream.errors import EXIT_FINE, EXIT_USAGE
@@ -41,7 +41,7 @@ def validate(
             say(f"warning: {warning}")
         report.append(file_json(path, (kind, warnings)))
         if not (quiet or json):
-            sys.stdout.write(f"{visible(str(path))}: {said(kind)}\n")
+            sys.stdout.write(f"{visible(str(path))}: {summary_of(kind)}\n")
     if json:
         sys.stdout.buffer.write(report_json(report))
     raise typer.Exit(code)
