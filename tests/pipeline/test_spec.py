@@ -444,7 +444,7 @@ def test_each_row_of_cases_is_told_and_not_without_end(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         load_spec(tmp_path / "s.jsonl")
     told = [error.message.partition("/s.jsonl:")[2] for error in (caught.value, *caught.value.further)]
-    assert [line[:12] for line in told] == ["1: no versio", "2: is not JS", "3: no versio"]
+    assert [line[:12] for line in told] == ["1: unknown f", "2: is not JS", "3: unknown e"]
     (tmp_path / "s.jsonl").write_text(f"{rows[0]}\n" * 5_000, encoding="utf-8")
     done = CliRunner().invoke(build(["validate"]), ["validate", str(tmp_path / "s.jsonl")])
     assert len(done.stderr.splitlines()) == MOST_TOLD + 1
