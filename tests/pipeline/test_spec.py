@@ -216,10 +216,10 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("", "a spec is a mapping"),
-        ("tests: 3\n", "s.yaml:1: tests is a list of cases"),
+        ("", "a spec must be a mapping"),
+        ("tests: 3\n", "s.yaml:1: tests must be a list of cases"),
         ("tests: []\n", "has no cases"),
-        ("tests: [3]\n", "s.yaml:1: a case is a mapping"),
+        ("tests: [3]\n", "s.yaml:1: a case must be a mapping"),
         ("tests:\n  - input: x\n", "s.yaml:2: a case needs an id"),
         ("tests:\n  - id: a\n  - id: a\n", "two cases are called 'a'"),
         ("tests:\n  - id: a\n    id: b\n", "s.yaml:3: the key 'id' is here twice"),
@@ -234,16 +234,16 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
         ("tests:\n  - id: a\n  - id: a\n", "s.yaml:3: two cases are called 'a'; the other one is"),
         ("compat: agentvv\n" + "tests:\n  - id: a\n", "s.yaml:1: compat is agentv, not 'agentvv'"),
         ("streams: al\ntests:\n  - id: a\n", "s.yaml:1: streams is all or main, not 'al'; did you mean 'all'?"),
-        ("execution:\n  threshold: 3\ntests:\n  - id: a\n", "s.yaml:2: threshold is a number from 0 to 1, not 3"),
-        ("tests:\n  - id: a\n    assertions: {}\n", "s.yaml:3: evaluators are a list"),
+        ("execution:\n  threshold: 3\ntests:\n  - id: a\n", "s.yaml:2: threshold must be a number from 0 to 1, not 3"),
+        ("tests:\n  - id: a\n    assertions: {}\n", "s.yaml:3: evaluators must be a list"),
         ("tests:\n  - id: a\n    assertions: [{name: x}]\n", "an evaluator needs a type"),
-        ("tests:\n  - id: a\n    threshold: 3\n", "s.yaml:3: threshold is a number from 0 to 1"),
+        ("tests:\n  - id: a\n    threshold: 3\n", "s.yaml:3: threshold must be a number from 0 to 1"),
         ("tests:\n  - id: a\n---\ntests: []\n", "s.yaml:3: another document begins here; a file holds one"),
         ("tests:\n  - id: 'a\n  - id: b\n", "quoted scalar that begins in line 2: found unexpected end of stream"),
         ("tests:\n  - id: a\n  - id: b\x07\n", "s.yaml:3: is not YAML: the character U+0007 is not allowed"),
         (
             HEAD + "      - {type: max-turns, max: 3, required: yes}\n",
-            "s.yaml:4: required is true, false, or the score",
+            "s.yaml:4: required must be true, false, or the score",
         ),
         (
             "x-d: &d\n  type: forbid\n  calls:\n    - Bash(rm *)\n"
@@ -251,7 +251,7 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
             + "      - <<: *d\n        calls:\n          - Bash(rm *\n",
             "s.yaml:10: 'Bash(rm *' is not the form of a call",
         ),
-        ("default_test: [1]\ntests:\n  - id: a\n", "s.yaml:1: default_test is a mapping with assertions"),
+        ("default_test: [1]\ntests:\n  - id: a\n", "s.yaml:1: default_test must be a mapping with assertions"),
         ("tests: missing.yaml\n", "missing.yaml does not exist"),
         ("tests: cases.txt\n", "cases are in"),
         ("tests:\n  - id: a\n    assertions:\n      - include: nope\n", "s.yaml:4: the template 'nope' was not found"),
@@ -320,7 +320,7 @@ def test_cases_may_stand_in_other_files(tmp_path: Path) -> None:
         assert [case.id for case in loaded.cases] == ["m1", "m2", "own"]
         assert len(loaded.warnings) == 3
     (tmp_path / "more.yaml").write_text("- id: m1\n- words\n", encoding="utf-8")
-    assert refused(tmp_path, "tests: more.yaml\n").endswith("more.yaml:2: a case is a mapping")
+    assert refused(tmp_path, "tests: more.yaml\n").endswith("more.yaml:2: a case must be a mapping")
 
 
 def test_a_case_without_evaluators_is_a_warning_and_one_with_criteria_is_none(tmp_path: Path) -> None:
@@ -431,9 +431,9 @@ def test_validate_tells_all_that_is_wrong(tmp_path: Path) -> None:
         (12, "treshold"),
     ]
     assert [line for line in told if "'" not in line] == [
-        "8: max is a number from 0 on",
-        "11: a case is a mapping, or file://NAME of a file of cases",
-        "12: evaluators are a list",
+        "8: max must be a number from 0 on",
+        "11: a case must be a mapping, or file://NAME of a file of cases",
+        "12: evaluators must be a list",
     ]
     assert refused(tmp_path, SEVERAL).endswith("'threshold'? (11 more; `agentv-stream validate` lists all)")
 
@@ -579,7 +579,7 @@ def test_a_name_that_is_nearly_a_tools_is_a_warning(tmp_path: Path, rule: str, w
 def test_a_threshold_that_is_no_share_is_refused(tmp_path: Path, threshold: float) -> None:
     """`--threshold nan` failed every case."""
     (tmp_path / "s.yaml").write_text(HEAD + "      - {type: max-turns, max: 1}\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="the threshold is a number from 0 to 1"):
+    with pytest.raises(UsageError, match="the threshold must be a number from 0 to 1"):
         load_spec(tmp_path / "s.yaml", threshold)
 
 
@@ -623,13 +623,13 @@ def test_an_output_of_ours_in_the_place_of_a_spec_is_told_by_its_name(tmp_path: 
         ("type: expected-messages\nmode: inorder", 5, "expected-messages knows no mode 'inorder'"),
         ("type: expected-messages\nargs_match: all", 5, "args_match knows no 'all'"),
         ("type: skill-used\nvalue: ''", 5, "value is a name, a list of names"),
-        ("type: skill-used\nvalue:\n  name: a\n  min: 1\n  max: x", 8, "max is a number"),
-        ("type: skill-used\nvalue:\n  name: a\n  pattern: 5", 7, "pattern is a text"),
+        ("type: skill-used\nvalue:\n  name: a\n  min: 1\n  max: x", 8, "max must be a number"),
+        ("type: skill-used\nvalue:\n  name: a\n  pattern: 5", 7, "pattern must be a text"),
         ("type: trajectory:tool-used\nvalue: []", 5, "tool-used needs a name"),
-        ("type: trajectory:tool-used\nvalue:\n  min: 1\n  name:", 7, "name is a text"),
-        ("type: trajectory:tool-used\nvalue:\n  min: 1\n  pattern: ''", 7, "pattern is a text"),
-        ("type: trajectory:tool-args-match\nvalue:\n  args: {}\n  name: 5", 7, "name is a text"),
-        ("type: trajectory:step-count\nvalue:\n  min: 1\n  name: ''", 7, "name is a text"),
+        ("type: trajectory:tool-used\nvalue:\n  min: 1\n  name:", 7, "name must be a text"),
+        ("type: trajectory:tool-used\nvalue:\n  min: 1\n  pattern: ''", 7, "pattern must be a text"),
+        ("type: trajectory:tool-args-match\nvalue:\n  args: {}\n  name: 5", 7, "name must be a text"),
+        ("type: trajectory:step-count\nvalue:\n  min: 1\n  name: ''", 7, "name must be a text"),
     ],
 )
 def test_a_wrong_value_is_told_with_its_place(tmp_path: Path, rule: str, line: int, message: str) -> None:
@@ -644,9 +644,9 @@ def test_a_wrong_value_is_told_with_its_place(tmp_path: Path, rule: str, line: i
 @pytest.mark.parametrize(
     ("aggregator", "line", "message"),
     [
-        ("type: threshold\nthreshold: 2", 6, "threshold is a number from 0 to 1"),
+        ("type: threshold\nthreshold: 2", 6, "threshold must be a number from 0 to 1"),
         ("weights: [1]", 5, "weights maps names of members to numbers"),
-        ("weights:\n  m: 1\n  n: x", 7, "n is a number"),
+        ("weights:\n  m: 1\n  n: x", 7, "n must be a number"),
     ],
 )
 def test_a_wrong_value_of_an_aggregator_is_told_with_its_place(
@@ -662,7 +662,7 @@ def test_a_wrong_value_of_an_aggregator_is_told_with_its_place(
 
 def test_skip_defaults_is_a_boolean_as_yaml_12_reads_it(tmp_path: Path) -> None:
     text = "assertions: [is-json]\ntests:\n  - id: a\n    execution:\n      skipDefaults: yes\n"
-    assert refused(tmp_path, text) == "s.yaml:5: skip_defaults is true or false"
+    assert refused(tmp_path, text) == "s.yaml:5: skip_defaults must be true or false"
 
 
 def test_the_sign_of_a_merge_is_a_text_where_it_is_a_value(tmp_path: Path) -> None:
@@ -777,11 +777,11 @@ def mistakes(tmp_path: Path, rules: str) -> list[str]:
         ),
         (
             "{type: execution-metrics, max_tool_calls: many, max_turns: x, weight: y}",
-            ["weight is a number", "max_tool_calls is a number", "max_turns is a number"],
+            ["weight must be a number", "max_tool_calls must be a number", "max_turns must be a number"],
         ),
         (
             "{type: composite, assertions: [{type: latency, threshold: fast}, {type: forbid, calls: [kind:reed]}]}",
-            ["threshold is a number", "no kind 'reed'; did you mean 'read'?"],
+            ["threshold must be a number", "no kind 'reed'; did you mean 'read'?"],
         ),
         ("{type: forbid}", ["forbid needs a list of calls, such as Bash(rm *)"]),
     ],

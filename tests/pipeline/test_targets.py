@@ -166,7 +166,7 @@ def test_the_removal_lies_ahead_of_this_release() -> None:
         ),
         (
             "targets:\n  - {name: t, provider: pi, timeout_seconds: soon}\n",
-            "targets.yaml:2: timeout_seconds is a number above 0",
+            "targets.yaml:2: timeout_seconds must be a number above 0",
         ),
     ],
 )  # fmt: skip
@@ -245,10 +245,10 @@ def test_the_targets_file_is_found_here_or_above(tmp_path: Path) -> None:
             "{name: a, provider: cli, command: [x, {y: z}]}",
             "targets.yaml:2: command holds texts and numbers; write others in quotes",
         ),
-        ("{name: a, provider: pi, model: 5}", "targets.yaml:2: a: model is a text"),
-        ("{name: a, provider: pi, cwd: [x]}", "targets.yaml:2: a: cwd is a text"),
-        ("{name: a, provider: pi, log_dir: 7}", "targets.yaml:2: a: log_dir is a text"),
-        ("{name: a, provider: pi, timeout_seconds: .inf}", "targets.yaml:2: timeout_seconds is a number above 0"),
+        ("{name: a, provider: pi, model: 5}", "targets.yaml:2: a: model must be a text"),
+        ("{name: a, provider: pi, cwd: [x]}", "targets.yaml:2: a: cwd must be a text"),
+        ("{name: a, provider: pi, log_dir: 7}", "targets.yaml:2: a: log_dir must be a text"),
+        ("{name: a, provider: pi, timeout_seconds: .inf}", "targets.yaml:2: timeout_seconds must be a number above 0"),
         ('{name: a, provider: pi, args: "x \'y"}', "targets.yaml:2: args: No closing quotation"),
     ],
 )
@@ -283,7 +283,7 @@ def test_what_is_wrong_with_a_target_stops_nobody_who_wants_another_one(tmp_path
         assert "; other targets can be run, `agentv-stream validate` lists all" in warning
         assert count or "targets.yaml:3: unknown provider 'codx'; did you mean 'codex'? (3 more)" in warning
     for name, text in {
-        "bad": "a provider 'codx'", "worse": "timeout_seconds is", "way": "a provider 'codx'", "twice": "two targets",
+        "bad": "unknown provider 'codx'", "worse": "timeout_seconds is", "way": "a provider 'codx'", "twice": "two targets",
     }.items():  # fmt: skip
         with pytest.raises(SpecError, match=text) as refused:
             load_targets(path, {}, wanted=name)

@@ -15,7 +15,7 @@ SLIPS: list[tuple[Any, str]] = [
     ({"type": "max-turns", "max": 5, "requierd": True}, "no field 'requierd' here; there are: .*required"),
     ({"type": "execution-metrics", "max_tool_call": 60}, "no field 'max_tool_call' here; .*max_tool_calls"),
     ({"type": "contains", "value": "x", "inverse": True}, "no field 'inverse' here; there are: .*negate"),
-    ({"type": "cost", "budget": 1, "enabled": "no"}, "enabled is true or false"),
+    ({"type": "cost", "budget": 1, "enabled": "no"}, "enabled must be true or false"),
     ({"type": "cost", "budget": 1, "threshhold": 3}, "no field 'threshhold' here; .*threshold"),
     (
         {"type": "tool-trajectory", "mode": "in_order", "expected": [{"tool": "Read", "arg": {}}]},

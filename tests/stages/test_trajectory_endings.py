@@ -157,7 +157,7 @@ def test_the_assertion_says_how_the_call_ended() -> None:
         ({"outcome": "eror"}, "unknown outcome 'eror'"),
         ({"exit_code": "0"}, "exit_code must be a whole number"),
         ({"exit_code": True}, "exit_code must be a whole number"),
-        ({"max_ms": -1}, "max_ms is a number from 0"),
+        ({"max_ms": -1}, "max_ms must be a number from 0"),
         ({"stream": ""}, "stream must be main, sub, or the name of a stream"),
     ],
 )

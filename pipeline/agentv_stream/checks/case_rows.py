@@ -127,7 +127,7 @@ def scenario_cases(document: Document, at: At, scenario: Any) -> Iterator[tuple[
         for j, test in enumerate(tests):
             for key, value, number in (("config", config, i), ("tests", test, j)):
                 if not is_object(value):
-                    raise document.error((*at, key, number), f"an entry of {key} is a mapping")
+                    raise document.error((*at, key, number), f"an entry of {key} must be a mapping")
             merged = _merged(config, test)
             place: At = (*at, "tests", j)
             name = document.name((*place, "id"), test.get("id"))

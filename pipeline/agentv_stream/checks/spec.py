@@ -94,7 +94,7 @@ def load_spec(path: str | Path, threshold: float | None = None) -> Spec:
     """
     path = Path(path)
     if threshold is not None and not _is_share(threshold):
-        raise UsageError(f"the threshold is a number from 0 to 1, not {threshold}")
+        raise UsageError(f"the threshold must be a number from 0 to 1, not {threshold}")
     if "\0" in str(path):
         raise SpecError(f"{str(path)!r}: the name of a file contains no null byte")
     try:
@@ -143,7 +143,7 @@ class _Loader:
             return self._checked()
         document = fill_variables(read_yaml(path), os.environ)
         if not is_object(document.value):
-            raise document.error((), "a spec is a mapping with tests (or evalcases)")
+            raise document.error((), "a spec must be a mapping with tests (or evalcases)")
         if "criteria" in document.value and not any(name in document.value for name in CASE_LISTS):
             # One case in a file of its own, as a folder of cases has them.
             named = {"id": path.parent.name if path.stem == "case" else path.stem, **document.value}
@@ -176,7 +176,7 @@ class _Loader:
         if value is None:
             return []
         if not is_list(value):
-            raise document.error(at, "scenarios is a list")
+            raise document.error(at, "scenarios must be a list")
         entries: list[tuple[Document, At]] = []
         for i, item in enumerate(value):
             with self.errors.noting():
@@ -213,9 +213,9 @@ class _Loader:
             other = fill_variables(read_yaml(path), os.environ)
             if is_object(other.value):
                 return self._items(other, (), other.value)
-            raise other.error((), "default_test is a mapping with assertions")
+            raise other.error((), "default_test must be a mapping with assertions")
         if not is_object(default):
-            raise document.error(("default_test",), "default_test is a mapping with assertions")
+            raise document.error(("default_test",), "default_test must be a mapping with assertions")
         return self._items(document, ("default_test",), default)
 
     def _lines(self, path: Path) -> list[tuple[Document, At]]:
@@ -274,7 +274,7 @@ class _Loader:
         if isinstance(value, str):
             return self._external(document, at, value)
         if not is_list(value):
-            raise document.error(at, f"{at[-1]} is a list of cases, or the name of a file of cases")
+            raise document.error(at, f"{at[-1]} must be a list of cases, or the name of a file of cases")
         entries: list[tuple[Document, At]] = []
         for i, item in enumerate(value):
             if isinstance(item, str) and item.startswith(FILE):
@@ -286,7 +286,9 @@ class _Loader:
             elif is_object(item):
                 entries.append((document, (*at, i)))
             else:
-                self.errors.note(document.error((*at, i), "a case is a mapping, or file://NAME of a file of cases"))
+                self.errors.note(
+                    document.error((*at, i), "a case must be a mapping, or file://NAME of a file of cases")
+                )
         return entries
 
     def _external(self, document: Document, at: At, name: str) -> list[tuple[Document, At]]:
@@ -339,7 +341,7 @@ class _Loader:
                 break
             value = value_at(document.value, at)
             if not is_object(value):
-                self.errors.note(document.error(at, "a case is a mapping"))
+                self.errors.note(document.error(at, "a case must be a mapping"))
                 continue
             case = known_keys(document, at, value, CASE, "field of a case", self.errors)
             with self.errors.noting():
@@ -403,11 +405,11 @@ class _Loader:
         if execution is None:
             return {}
         if not is_object(execution):
-            raise document.error((*at, "execution"), "execution is a mapping")
+            raise document.error((*at, "execution"), "execution must be a mapping")
         read = known_keys(document, (*at, "execution"), execution, EXECUTION, "field of execution", self.errors)
         if not isinstance(read.get("skip_defaults"), bool | None):
             key = next(key for key in execution if snake(key) == "skip_defaults")
-            raise document.error((*at, "execution", key), "skip_defaults is true or false")
+            raise document.error((*at, "execution", key), "skip_defaults must be true or false")
         return read
 
 

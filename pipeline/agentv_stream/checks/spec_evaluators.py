@@ -134,7 +134,7 @@ def _singular(document: Document, at: At, value: Mapping[str, Any], errors: Erro
 def _list(document: Document, at: At, entries: Any, chain: tuple[Path, ...], errors: Errors) -> list[Item]:
     items: list[Item] = []
     if not is_list(entries):
-        errors.note(document.error(at, "evaluators are a list"))
+        errors.note(document.error(at, "evaluators must be a list"))
         return items
     for i, entry in enumerate(entries):
         with errors.noting():
@@ -150,7 +150,7 @@ def _items(document: Document, at: At, entry: Any, chain: tuple[Path, ...], erro
         # A plain string is a criterion for a model.
         return [Item({"type": "rubrics", "name": entry[:60]}, document, at)]
     if not is_object(entry):
-        raise document.error(at, "an evaluator is a mapping with a type, or a text")
+        raise document.error(at, "an evaluator must be a mapping with a type, or a text")
     if "include" in entry and "type" not in entry:
         return _include(document, at, entry["include"], chain, errors)
     return [Item(_config(document, at, entry, chain), document, at)]

@@ -189,7 +189,7 @@ class _Reader:
 
     def read(self, at: At, entry: Any) -> None:
         if not is_object(entry):
-            raise self.document.error(at, "a target is a mapping with name and provider")
+            raise self.document.error(at, "a target must be a mapping with name and provider")
         target: dict[str, Any] = {}
         for key, value in entry.items():
             setting = CAMEL.sub(lambda m: "_" + m.group(1).lower(), key)
@@ -229,7 +229,7 @@ class _Reader:
         self.unset = {}
         for key in ("model", "cwd", "log_dir", "log_directory"):
             if not isinstance(target.get(key), str | None):
-                raise self.document.error((*at, key), f"{name}: {key} is a text")
+                raise self.document.error((*at, key), f"{name}: {key} must be a text")
         model = target.get("model")
         shown = self.text(model) if isinstance(model, str) else None
         result = Target(name, kind, agent.provider if agent is not None else "", (), shown or None)
@@ -242,7 +242,7 @@ class _Reader:
         seconds = target.get("timeout_seconds")
         if seconds is not None:
             if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MOST:
-                raise self.document.error((*at, "timeout_seconds"), "timeout_seconds is a number above 0")
+                raise self.document.error((*at, "timeout_seconds"), "timeout_seconds must be a number above 0")
             result.timeout_seconds = float(seconds)
         if agent is None:
             result.why_not = f"{kind} is no agent on a command line"
@@ -279,7 +279,7 @@ class _Reader:
         if isinstance(extra, str):
             extra = self.split(at, self.text(extra), "args")
         if not is_list(extra):
-            raise self.document.error((*at, "args"), "args is a list of texts")
+            raise self.document.error((*at, "args"), "args must be a list of texts")
         words = self.words((*at, "args"), extra)
         if is_list(program):
             typed = self.words((*at, "command"), program)

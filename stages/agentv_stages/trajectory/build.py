@@ -50,7 +50,7 @@ def build(config: Config, context: Context | None = None) -> Member:
     Raises: ConfigError for an invalid entry: no type, an unknown type, an unknown field, a value that does not fit.
     """
     if not isinstance(config, Mapping) or "type" not in config:  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
-        raise ConfigError("an evaluator is a mapping with a type", ("type",), tuple(MAKERS))
+        raise ConfigError("an evaluator must be a mapping with a type", ("type",), tuple(MAKERS))
     context = context or Context()
     kind = str(config["type"])
     if config.get("compat") not in (None, "agentv", True, False):
@@ -118,7 +118,7 @@ def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
     min_score = number(config, "min_score", 0.0, 1.0)
     if required is not None and not isinstance(required, bool):
         if not isinstance(required, int | float):
-            raise ConfigError("required is true, false, or the score that is needed", ("required",))
+            raise ConfigError("required must be true, false, or the score that is needed", ("required",))
         share = number({"required": required}, "required", 0.0, 1.0)
         min_score = share if min_score is None else min_score
         required = True
@@ -130,7 +130,7 @@ def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
     compat = is_compat(config, context)
     name = config.get("name")
     if name is not None and not isinstance(name, str):
-        raise ConfigError("name is a text", ("name",))
+        raise ConfigError("name must be a text", ("name",))
     return Terms(
         name or kind,
         kind,

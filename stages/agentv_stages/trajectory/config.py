@@ -76,19 +76,19 @@ def number(
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise ConfigError(f"{key} is a number", at)
+        raise ConfigError(f"{key} must be a number", at)
     if abs(value) > MOST:
-        raise ConfigError(f"{key} is a number up to {MOST:g}", at)
+        raise ConfigError(f"{key} must be a number up to {MOST:g}", at)
     if (least is not None and value < least) or (most is not None and value > most):
         above = f" to {most:g}" if most is not None else " on"
-        raise ConfigError(f"{key} is a number from {least:g}{above}", at)
+        raise ConfigError(f"{key} must be a number from {least:g}{above}", at)
     return value
 
 
 def integer(config: Config, key: str, least: int = 0, path: tuple[str | int, ...] = ()) -> int | None:
     value = number(config, key, least, path=path)
     if value is not None and value != int(value):
-        raise ConfigError(f"{key} is a whole number", (*path, key))
+        raise ConfigError(f"{key} must be a whole number", (*path, key))
     return None if value is None else int(value)
 
 
@@ -110,7 +110,7 @@ def texts(config: Config, *keys: str, empty: bool = False) -> list[str]:
 def flag(config: Config, key: str, default: bool) -> bool:
     value = spelled(config.get(key, default))
     if not isinstance(value, bool):
-        raise ConfigError(f"{key} is true or false", (key,))
+        raise ConfigError(f"{key} must be true or false", (key,))
     return value
 
 
@@ -124,7 +124,7 @@ def args_match_of(value: Any, path: tuple[str | int, ...]) -> ArgsMatch:
         fields: list[Any] = value
         if all(isinstance(name, str) for name in fields):
             return tuple(str(name) for name in fields)
-    raise ConfigError("args_match is a mode or a list of fields", path, MODES)
+    raise ConfigError("args_match must be a mode or a list of fields", path, MODES)
 
 
 def ending_of(item: Config, path: tuple[str | int, ...], compat: bool) -> tuple[Ending, str | None]:
@@ -153,7 +153,7 @@ def steps_of(config: Config, compat: bool, everywhere: bool = True) -> list[Step
     if value is None:
         return []
     if not is_list(value):
-        raise ConfigError("expected is a list of steps", ("expected",))
+        raise ConfigError("expected must be a list of steps", ("expected",))
     items: list[Any] = value
     usual = config.get("args_match")
     usual_mode = "exact" if usual is None else args_match_of(usual, ("args_match",))
@@ -170,14 +170,14 @@ def steps_of(config: Config, compat: bool, everywhere: bool = True) -> list[Step
             raise ConfigError("a step has either tool or kind", path)
         known_fields(step, path, STEP)
         if tool is not None and (not isinstance(tool, str) or not tool):
-            raise ConfigError("tool is a name", (*path, "tool"))
+            raise ConfigError("tool must be a name", (*path, "tool"))
         if kind is not None and kind not in KIND_NAMES:
             raise ConfigError(f"no kind {kind!r}", (*path, "kind"), KIND_NAMES)
         mode = step.get("args_match")
         own_mode = usual_mode if mode is None else args_match_of(mode, (*path, "args_match"))
         args = spelled(step["args"] if "args" in step else step.get("input", MISSING))
         if args is not MISSING and not isinstance(args, str | Mapping | list):
-            raise ConfigError("args is an object or the word any", (*path, "args"))
+            raise ConfigError("args must be an object or the word any", (*path, "args"))
         try:
             limit = number(step, "max_duration_ms", 0.0)
         except ConfigError as error:
@@ -199,7 +199,7 @@ def matcher_of(value: Any, path: tuple[str | int, ...], also: Sequence[str] = ()
     if isinstance(value, str) and value:
         return Matcher(value)
     if not is_object(value):
-        raise ConfigError("a step is a name or {name | pattern, type, min, max}", path)
+        raise ConfigError("a step must be a name or {name | pattern, type, min, max}", path)
     item: Mapping[str, Any] = value
     known_fields(item, path, (*MATCHER, *also))
     key = next((key for key in NAMES if key in item), None)
@@ -214,6 +214,6 @@ def matcher_of(value: Any, path: tuple[str | int, ...], also: Sequence[str] = ()
     if least is not None and most is not None and most < least:
         raise ConfigError("max is less than min", (*path, "max"))
     if key is not None and (not isinstance(name, str) or not name):
-        raise ConfigError(f"{key} is a text", (*path, key))
+        raise ConfigError(f"{key} must be a text", (*path, key))
     lower = least if least is not None else (0 if most is not None else 1)
     return Matcher(name or "*", kind, lower, most)

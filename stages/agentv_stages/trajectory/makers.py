@@ -122,7 +122,7 @@ def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, 
         known_fields(item, path, MINIMUM)
         least = spelled(item.get("min", 1))
         if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= MOST:
-            raise ConfigError(f"the minimum of {name} is a number from 0", path)
+            raise ConfigError(f"the minimum of {name} must be a number from 0", path)
         if name.startswith("kind:") and name[5:] not in KIND_NAMES:
             raise ConfigError(f"no kind {name[5:]!r}", path, KIND_NAMES, name[5:])
         ending, stream = ending_of(item, path, compat)
@@ -161,7 +161,7 @@ def skill_used(config: Config, scope: Scope) -> Rule:
         known_fields(value, path, ("name", "pattern", "min", "max"))
         for key in ("name", "pattern"):
             if value.get(key) is not None and (not isinstance(value[key], str) or not value[key]):
-                raise ConfigError(f"{key} is a text", (*path, key))
+                raise ConfigError(f"{key} must be a text", (*path, key))
         value = {**value, **{key: integer(value, key, path=path) for key in ("min", "max") if key in value}}
     wanted = skill_counts(value)
     if inverse and is_object(value):
@@ -202,7 +202,7 @@ def args_match(config: Config, scope: Scope) -> Rule:
         raise ConfigError("tool-args-match needs a name or a pattern", ("value",))
     defaults: Any = spelled(item.get("defaults", {}))
     if not is_object(defaults):
-        raise ConfigError("defaults is an object", ("value", "defaults"))
+        raise ConfigError("defaults must be an object", ("value", "defaults"))
     spec = ArgsSpec(args, mode == "exact", tuple(texts(item, "ignore")), dict(defaults))
     return ArgsCheck(Matcher(found.pattern, found.type), spec, flag(config, "inverse", False), scope.all, scope.compat)
 

@@ -295,7 +295,7 @@ def skill_counts(value: Any) -> list[SkillCount]:
             raise ValueError("a list of skills holds names")
         return [SkillCount(item) for item in items]
     if not is_object(value):
-        raise ValueError("value is a name, a list of names, or {name | pattern, min, max}")
+        raise ValueError("value must be a name, a list of names, or {name | pattern, min, max}")
     name: Any = value.get("name")
     pattern: Any = value.get("pattern")
     least: Any = value.get("min")
