@@ -283,8 +283,11 @@ def test_what_is_wrong_with_a_target_stops_nobody_who_wants_another_one(tmp_path
         assert "; other targets can be run, `agentv-stream validate` lists all" in warning
         assert count or "targets.yaml:3: unknown provider 'codx'; did you mean 'codex'? (3 more)" in warning
     for name, text in {
-        "bad": "unknown provider 'codx'", "worse": "timeout_seconds is", "way": "a provider 'codx'", "twice": "two targets",
-    }.items():  # fmt: skip
+        "bad": "unknown provider 'codx'",
+        "worse": "timeout_seconds must",
+        "way": "unknown provider 'codx'",
+        "twice": "two targets",
+    }.items():
         with pytest.raises(SpecError, match=text) as refused:
             load_targets(path, {}, wanted=name)
         assert len(refused.value.further) == 0
