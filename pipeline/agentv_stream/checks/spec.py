@@ -371,9 +371,9 @@ class _Loader:
             (top, around, ()),
             (outer, around, (inside,)),
         )
-        threshold = _checked(places, "threshold", _is_share, "threshold is a number from 0 to 1")
-        streams = _checked(places, "streams", lambda v: v in ("all", "main"), "streams is all or main", STREAMS)
-        compat = _checked(places, "compat", lambda v: v in ("agentv", True, False), "compat is agentv", COMPAT)
+        threshold = _checked(places, "threshold", _is_share, "threshold must be a number from 0 to 1")
+        streams = _checked(places, "streams", lambda v: v in ("all", "main"), "streams must be all or main", STREAMS)
+        compat = _checked(places, "compat", lambda v: v in ("agentv", True, False), "compat must be agentv", COMPAT)
         calls, left_out = _expected_calls({**top, **case})
         context = Context(
             threshold=self.threshold if self.threshold is not None else threshold,
