@@ -20,7 +20,7 @@ from agentv_stages.figures.session_figures import SessionFigures
 from agentv_stages.model.times import nearest_date_ms
 from agentv_stages.model.tokens import Tokens
 from agentv_stream.extras import extra
-from agentv_stream.prices import MOST_TOKENS, dated_prices, is_displayed, names_of, price_table_date
+from agentv_stream.prices import MOST_TOKENS, check_installed, dated_prices, is_displayed, names_of, price_table_date
 
 ATTO = 10**18
 _PICO_IN_ATTO = 10**6
@@ -175,3 +175,17 @@ def _parts(tokens: Tokens) -> tuple[int, int, int, int, int] | None:
 
 def _moment(slot: int) -> datetime:
     return datetime.fromtimestamp(nearest_date_ms(slot * SLOT_MS) / 1000, UTC)
+
+
+def rates_if(wanted: bool | None) -> Rates | None:
+    """What estimates costs; None if that is not wanted, or (`wanted` None) not installed.
+
+    Raises: UsageError where it is wanted and not installed.
+    """
+    if wanted is False:
+        return None
+    if installed_version() is None:
+        if wanted:
+            check_installed()
+        return None
+    return Rates()

@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -233,7 +235,7 @@ def _never(*_: object) -> None:
 
 def test_an_unchanged_log_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
-    cache = tmp_path / "cache.json"
+    cache = tmp_path / "cache.db"
     find_sessions(find_roots([str(tmp_path / "logs")]), HeaderCache(cache))
 
     def never(*_: object) -> None:
@@ -243,10 +245,20 @@ def test_an_unchanged_log_is_not_read_again(tmp_path: Path, monkeypatch: pytest.
     assert HeaderCache(cache).get(str(path), path.stat()) is not None
 
 
+def test_texts_are_not_kept_but_read_again_for_what_is_shown(tmp_path: Path) -> None:
+    path = write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
+    roots, cache = find_roots([str(tmp_path / "logs")]), tmp_path / "cache.db"
+    fresh, kept = [find_sessions(roots, HeaderCache(cache))[0] for _ in range(2)]
+    assert fresh.header.prompt and fresh.header.prompt.encode() in path.read_bytes()
+    assert kept.header.lean and kept.header.prompt is None
+    assert kept.to_json() == fresh.to_json()
+    assert fresh.header.prompt.encode() not in cache.read_bytes()
+
+
 def test_another_release_looks_again_at_what_was_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log of an agent that only the newer one knows was no session until it grew."""
     path = write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
-    roots, cache = find_roots([str(tmp_path / "logs")]), tmp_path / "cache.json"
+    roots, cache = find_roots([str(tmp_path / "logs")]), tmp_path / "cache.db"
 
     def unknown(path: str, only: object = None) -> None:
         """No log of an agent that this release knows."""
@@ -261,7 +273,7 @@ def test_another_release_looks_again_at_what_was_no_log(tmp_path: Path, monkeypa
 def test_what_one_agent_does_not_know_another_may(tmp_path: Path) -> None:
     write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
     for root, ids in (("codex=", []), ("", [SESSION]), ("codex=", []), ("claude=", [SESSION])):
-        found = find_sessions(find_roots([f"{root}{tmp_path / 'logs'}"]), HeaderCache(tmp_path / "cache.json"))
+        found = find_sessions(find_roots([f"{root}{tmp_path / 'logs'}"]), HeaderCache(tmp_path / "cache.db"))
         assert [session.id for session in found] == ids
 
 
@@ -269,12 +281,13 @@ def test_a_look_at_other_roots_forgets_only_logs_that_are_gone(tmp_path: Path) -
     path = write(tmp_path / "a" / "a.jsonl", claude_records(SESSION, 1))
     gone = write(tmp_path / "a" / "b.jsonl", claude_records("gone", 1))
     write(tmp_path / "b" / "c.jsonl", claude_records("other", 1))
-    cache = tmp_path / "cache.json"
+    cache = tmp_path / "cache.db"
     for folder in ("a", "b"):
         if folder == "b":
             gone.unlink()
         find_sessions(find_roots([str(tmp_path / folder)]), HeaderCache(cache))
-    kept = json.loads(cache.read_bytes())["headers"]
+    with closing(sqlite3.connect(cache)) as file:
+        kept = {name for (name,) in file.execute("SELECT name FROM headers")}
     assert str(path) in kept and str(gone) not in kept
 
 
@@ -415,7 +428,7 @@ def test_a_header_alone_is_no_session_until_something_follows(tmp_path: Path, pr
     """An agent's terminal that was opened and left again writes nothing else."""
     names = {"gemini": "x/chats/session-1.jsonl", "claude": "x/1.jsonl", "codex": "2026/01/01/rollout-1.jsonl"}
     path = write(tmp_path / names.get(provider, "x/1.jsonl"), [HEADERS[provider]])
-    cache = HeaderCache(tmp_path / "cache.json")
+    cache = HeaderCache(tmp_path / "cache.db")
     roots = find_roots([f"{provider}={tmp_path}"], {}, provider)
     header = read_header(str(path))
     assert header is not None and header.provider == provider and not header.ran

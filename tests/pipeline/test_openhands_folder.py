@@ -9,7 +9,7 @@ import pytest
 
 from agentv_stages.providers.openhands import PROVIDER
 from agentv_stream import import_sessions, summarize
-from agentv_stream.cli.listing import list_sessions
+from agentv_stream.cli.listing import Listing, list_sessions
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.sources.folder import LocalFolder, companions_of
@@ -153,7 +153,7 @@ def test_a_sub_agents_tokens_are_its_own_though_the_state_of_its_session_is_met_
 def test_its_sub_agents_are_counted_and_not_their_files(conversations: Path) -> None:
     (found,) = find_sessions(find_roots([f"openhands={conversations}"]))
     assert [len(files) for files in found.agents.values()] == [6, 4]
-    shown = list_sessions(None, None, None, 0, False, True, [f"openhands={conversations}"]).splitlines()
+    shown = list_sessions(Listing(tree=True, roots=[f"openhands={conversations}"]), "table").splitlines()
     assert " +2 " in shown[1] or shown[1].endswith(" +2")
     assert len(shown) == 8  # the title, the session, three of its files and the others, a line for each sub-agent
     assert shown[5].endswith(" more")

@@ -96,3 +96,37 @@ def test_a_session_over_midnight_is_split_over_its_days(tmp_path: Path) -> None:
     assert sum(part["turns"] for part in parts) == whole.tool_use_summary["turns"]
     assert sum(part["tokens"]["input"] for part in parts) == whole.tokens.input == days["total"]["tokens"]["input"]
     assert (days["total"]["sessions"], [part["sessions"] for part in parts]) == (1, [1, 1])
+
+
+def test_the_list_has_status_and_cost_of_each_session(tmp_path: Path, now: dict[str, Path]) -> None:
+    rows = [json.loads(line) for line in run(tmp_path, "sessions", "--json").splitlines()]
+    results = {summarize(path).session.id: summarize(path) for path in now.values()}
+    assert {row["session_id"] for row in rows} == results.keys()
+    for row in rows:
+        result = results[row["session_id"]]
+        known = (result.status, result.cost_usd, result.tokens.input, result.tool_use_summary["turns"])
+        assert (row["status"], row["cost_usd"], row["input_tokens"], row["turns"]) == known
+    again = run(tmp_path, "sessions", "--json", "--no-cache")
+    assert [json.loads(line) for line in again.splitlines()] == rows
+    assert "status" not in json.loads(run(tmp_path, "sessions", "--json", "--no-figures").splitlines()[0])
+    (line,) = [line for line in run(tmp_path, "sessions").splitlines() if line.startswith("s-3")]
+    assert "complete" in line and " 0.75 " in line
+
+
+def test_the_list_is_a_table_for_spreadsheets(tmp_path: Path, now: dict[str, Path]) -> None:
+    now["claude"].write_bytes(now["claude"].read_bytes().replace(b'"fix add"', b'"=cmd(),\\n1"'))
+    assert run(tmp_path, "sessions", "--csv", "list.csv") == ""
+    rows = {row["session_id"]: row for row in table((tmp_path / "list.csv").read_text(encoding="utf-8"))}
+    assert len(rows) == len(now)
+    claude = next(row for name, row in rows.items() if name.startswith("0f3c2a10"))
+    assert (claude["subagents"], claude["status"]) == ("1", "complete")
+    assert claude["prompt"].startswith("'=cmd(),")
+    assert rows["s-3"]["cost_usd"] == "0.75"
+
+
+def test_a_project_is_found_by_any_form_of_its_folder(tmp_path: Path, now: dict[str, Path]) -> None:
+    lists = [
+        run(tmp_path, "sessions", "--json", "--project", name) for name in ("/w/app", "/w/app/", "app", "/w/../w/app")
+    ]
+    assert len(set(lists)) == 1 and lists[0].count("\n") == 2
+    assert run(tmp_path, "sessions", "--json", "--project", "/w").count("\n") == 4

@@ -22,10 +22,10 @@ from agentv_stages.model.tokens import TokenTotals
 from agentv_stream.api.call import Call
 from agentv_stream.api.in_order import calls_in_order, messages_in_order
 from agentv_stream.discovery.discover import Session as FoundSession
-from agentv_stream.discovery.discover import cache_file, find_sessions, in_project, only
+from agentv_stream.discovery.discover import find_sessions, in_project, only
 from agentv_stream.discovery.header import Header, HeaderCache
 from agentv_stream.discovery.period import named_zone, period_of
-from agentv_stream.discovery.places import find_roots
+from agentv_stream.discovery.places import cache_file, find_roots
 from agentv_stream.discovery.show import open_log
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.sources.files import check_readable, read_pieces

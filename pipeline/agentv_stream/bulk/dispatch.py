@@ -55,7 +55,7 @@ def do_all(
             grouping.add(figures.session)
 
     known, waiting = ([], units) if kept is None else kept.take(units)
-    for report, task in chain(known, _reports(crew, work, waiting)):
+    for report, task in chain(known, reports(crew, work, waiting)):
         for done in report.done:
             outcome.take(done)
             covered |= done.parts
@@ -90,7 +90,7 @@ def in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:
     """Outcomes in the order of the units, each as soon as all before it are done."""
     held: dict[int, Done] = {}
     following = 0
-    for report, _ in _reports(crew, work, units):
+    for report, _ in reports(crew, work, units):
         for done in report.done:
             held[done.unit.position] = done
         while following in held:
@@ -98,7 +98,8 @@ def in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:
             following += 1
 
 
-def _reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Report, Task]]:
+def reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Report, Task]]:
+    """Runs all units; yields the report of each task, in any order."""
     together, separate_tasks = _large(crew, work, units)
     for number, unit in enumerate(together):
         task = Task(number, (unit,))

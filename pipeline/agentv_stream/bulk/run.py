@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from os import PathLike
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
@@ -32,9 +32,6 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import Export
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.redaction.redaction import Redaction, redaction_by
-
-if TYPE_CHECKING:
-    from agentv_stream.rates import Rates
 
 
 def import_sessions(
@@ -253,7 +250,11 @@ def summarize_groups(
     """
     begun = time.monotonic()
     named_provider(provider)
-    rates = _rates(prices)
+    rates = None
+    if prices is not False:
+        from agentv_stream.rates import rates_if
+
+        rates = rates_if(prices)
     grouping = Grouping(dimensions_of(by), zone, period, None if rates is None else rates.estimate)
     trouble: Trouble = []
     units = _units(sources, provider, roots, trouble)
@@ -264,7 +265,7 @@ def summarize_groups(
     )  # fmt: skip
     if cache and not (sequences or work.records or work.stages):
         from agentv_stream.bulk.kept_figures import KeptFigures
-        from agentv_stream.discovery.kept_file import cache_file
+        from agentv_stream.discovery.places import cache_file
 
         kept = KeptFigures(cache_file(), work, rates)
     outcome = Outcome(found=len(units), failures=failures_of(trouble))
@@ -283,21 +284,6 @@ def summarize_groups(
         outcome.notes += kept.notes
     outcome.seconds = time.monotonic() - begun
     return outcome
-
-
-def _rates(wanted: bool | None) -> "Rates | None":
-    """The prices that estimate costs, if that is wanted. Raises: UsageError where the extra is missing."""
-    if wanted is False:
-        return None
-    from agentv_stream.rates import Rates, installed_version
-
-    if installed_version() is None:
-        if wanted:
-            from agentv_stream.prices import check_installed
-
-            check_installed()
-        return None
-    return Rates()
 
 
 def _units(sources: Sources | None, provider: str | None, roots: Sequence[str], trouble: Trouble) -> list[Unit]:

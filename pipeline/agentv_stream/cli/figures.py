@@ -147,7 +147,8 @@ def stats_json(outcome: Outcome, by: tuple[Dimension, ...], order: Order, period
 
 def clear_kept() -> int:
     """Removes the kept figures; returns the exit code."""
-    from agentv_stream.discovery.kept_file import cache_file, clear
+    from agentv_stream.discovery.kept_file import clear
+    from agentv_stream.discovery.places import cache_file
 
     try:
         size = clear(cache_file())

@@ -1,68 +1,157 @@
 """The list of sessions as text: lines for people, JSON lines for programs."""
 
+import csv
+import io
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
+from agentv_stages.figures.merge import Figures
 from agentv_stages.model.visible import counted, padded, visible
+from agentv_stream.cli.figure_rows import cost_cell, safe_cell
 from agentv_stream.cli.roots import roots_there
 from agentv_stream.cli.telling import say
 from agentv_stream.colour import palette
-from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only, project_of
+from agentv_stream.discovery.discover import Session, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
-from agentv_stream.discovery.period import Period
-from agentv_stream.discovery.places import Root
+from agentv_stream.discovery.period import ALWAYS, Period
+from agentv_stream.discovery.places import Root, cache_file
+from agentv_stream.rates import rates_if
 from agentv_stream.sources.files import is_there
 from agentv_stream.units import age_text, size_text
 
-WIDE = 110  # terminal width from which projects and models get wider columns
+FIGURES = (
+    "status",
+    "turns",
+    "tool_calls",
+    "failed_calls",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "estimated_cost_usd",
+)
+Known: TypeAlias = dict[str, Figures] | None
+"""The figures of sessions by path; None if they are not shown."""
+COSTS = 100  # terminal width from which status and cost are shown
+WIDE = 130  # terminal width from which projects and models get wider columns
 NARROW = 72  # below this they get narrower ones
 
 MOST_NAMED = 3
 """Number of a session's further files that are named: OpenHands writes one for each event."""
 
 
-def list_sessions(
-    provider: str | None,
-    project: str | None,
-    period: Period,
-    limit: int,
-    as_json: bool,
-    tree: bool,
-    roots: Sequence[str],
-    unread: list[str] | None = None,
-) -> str:
-    """The text to print. A message for each store that is not read is added to `unread`. Raises: UsageError."""
+@dataclass(frozen=True)
+class Listing:
+    """Which sessions are listed, and how. `figures`: with status, tokens and cost; `prices` None: if installed."""
+
+    provider: str | None = None
+    project: str | None = None
+    period: Period = ALWAYS
+    limit: int = 0
+    tree: bool = False
+    roots: Sequence[str] = ()
+    figures: bool = True
+    prices: bool | None = None
+    cache: bool = True
+
+
+def list_sessions(listing: Listing, form: str, unread: list[str] | None = None) -> str:
+    """The text to print, in the form `table`, `json` (lines) or `csv`. A message for each store that is not read is
+    added to `unread`. Raises: UsageError.
+    """
     unread = [] if unread is None else unread
-    places = roots_there(roots, provider)
+    places = roots_there(listing.roots, listing.provider)
     every = find_sessions(places, HeaderCache(cache_file()), unread=unread.append)
-    wanted = only(provider)
+    wanted, project = only(listing.provider), listing.project
     found = [s for s in every if wanted(s) and (project is None or in_project(s, project))]
-    found = [s for s in found if period.holds(s.updated_ms)]
-    tops = as_tree(found) if tree else found
-    shown = tops[:limit] if limit > 0 else tops
-    if as_json:
+    found = [s for s in found if listing.period.holds(s.updated_ms)]
+    tops = as_tree(found) if listing.tree else found
+    shown = tops[: listing.limit] if listing.limit > 0 else tops
+    known: Known = {} if listing.figures else None
+    rates = rates_if(listing.prices) if listing.figures else None
+    if listing.figures and shown:
+        from agentv_stream.bulk.listed_figures import figures_of
+
+        known, notes = figures_of([one for top in shown for one in _with_children(top)], rates, listing.cache)
+        for note in notes:
+            say(note)
+    if form != "table":
         if len(shown) < len(tops):
             say(f"{len(shown)} of {len(tops):,} sessions; --limit 0 lists all")
-        rows = [_node(session) if tree else session.to_json() for session in shown]
+        if form == "csv":
+            return csv_text([_json(session, known) for top in shown for session in _with_children(top)])
+        rows = [_node(session, known, listing.tree) for session in shown]
         return "".join(msgspec.json.encode(row).decode("utf-8", "replace") + "\n" for row in rows)
     if not found:
         return "" if unread and not every else _none(len(every), places)
     width = max(60, shutil.get_terminal_size((120, 40)).columns)
     room = _room(width)
     agent = max(8, *(len(session.header.provider) for session in found))
-    titles = f"{'session':13} {'agent':{agent}} {'age':>4} {'size':>6} {'project':{room}} {'model':{room}}     prompt"
+    costs = f"{'status':10} {'cost $':>8} " if listing.figures and width >= COSTS else ""
+    titles = (
+        f"{'session':13} {'agent':{agent}} {'age':>4} {'size':>6} {costs}{'project':{room}} {'model':{room}}     prompt"
+    )
     paint = palette(sys.stdout)
     lines = [paint("bold", visible(titles, width))]
-    lines += [line for session in shown for line in _lines(session, 0, tree, width, agent)]
+    show = known if costs else None
+    lines += [line for session in shown for line in _lines(session, 0, listing.tree, width, agent, show)]
     if len(shown) < len(tops):
         lines.append(paint("dim", f"… {len(tops) - len(shown)} more; --limit 0 shows all"))
+    if rates is not None and costs and any(one.filled_pico for one in (known or {}).values()):
+        lines.append(paint("dim", f"~ estimated at list prices, {rates.table}"))
     return "\n".join(lines) + "\n"
+
+
+def _with_children(session: Session) -> Iterator[Session]:
+    yield session
+    for child in session.children:
+        yield from _with_children(child)
+
+
+def _json(session: Session, known: Known) -> dict[str, object]:
+    """The facts, and figures if they are known: null is what the log does not say, or what could not be read."""
+    shown = session.to_json()
+    if known is None:
+        return shown
+    figures = known.get(session.path)
+    if figures is None:
+        return shown | dict.fromkeys(FIGURES)
+    sums = figures.as_json()
+    values = (
+        next(iter(figures.by_status), None),
+        figures.turns,
+        figures.tool_calls,
+        figures.failed_calls,
+        sums["tokens"].get("input"),
+        sums["tokens"].get("output"),
+        sums["cost_usd"],
+        sums.get("estimated_cost_usd"),
+    )
+    return shown | dict(zip(FIGURES, values, strict=True))
+
+
+def csv_text(rows: Sequence[dict[str, object]]) -> str:
+    """Rows as CSV; a list as its length."""
+    out = io.StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    for i, row in enumerate(rows):
+        if not i:
+            lines.writerow(row)
+        lines.writerow([_cell(value) for value in row.values()])
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        return safe_cell(value)
+    return "" if value is None else len(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType] - any list
 
 
 def _none(others: int, places: Sequence[Root]) -> str:
@@ -74,11 +163,13 @@ def _none(others: int, places: Sequence[Root]) -> str:
     return f"no sessions found {visible(where, 1000)}; --root PATH looks elsewhere\n"
 
 
-def _node(session: Session) -> dict[str, object]:
-    return {**session.to_json(), "children": [_node(child) for child in session.children]}
+def _node(session: Session, known: Known, tree: bool) -> dict[str, object]:
+    row = _json(session, known)
+    return row | {"children": [_node(child, known, tree) for child in session.children]} if tree else row
 
 
-def _lines(session: Session, depth: int, tree: bool, width: int, agent: int) -> list[str]:
+def _lines(session: Session, depth: int, tree: bool, width: int, agent: int, known: Known) -> list[str]:
+    session.read_texts()
     header = session.header
     project = project_of(header.cwd)
     agents = f" +{len(session.agents)}" if session.agents else ""
@@ -86,6 +177,10 @@ def _lines(session: Session, depth: int, tree: bool, width: int, agent: int) -> 
     about = f"{header.provider:{agent}} {age(session.updated_ms):>4} {size_text(session.size):>6}"
     head = f"{lead}{padded(session.id, 13)} {about}"
     room = _room(width)
+    if known is not None:
+        figures = known.get(session.path)
+        status = next(iter(figures.by_status), "?") if figures is not None else "?"
+        head += f" {padded(status, 10)} {cost_cell(figures) if figures is not None else '?':>8}"
     prompt = visible(header.prompt or header.title or "", 200)
     text = f"{head} {padded(project, room)} {padded(header.model or '?', room)}{agents:>4} {prompt}"
     lines = [visible(text.rstrip(), width)]
@@ -99,7 +194,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int, agent: int) -> 
                 more = f" and {counted(len(files) - 1, 'file')} more" if len(files) > 1 else ""
                 lines.append(visible(f"{'  ' * (depth + 1)}· {Path(files[0]).name}{more}", width))
         for child in session.children:
-            lines += _lines(child, depth + 1, tree, width, agent)
+            lines += _lines(child, depth + 1, tree, width, agent, known)
     return lines
 
 

@@ -58,6 +58,7 @@ def run_search(
         if redaction is not None:
             for hits in outcome.hits:  # the parts of a session that a list shows are not redacted
                 hits.session.header.prompt = hits.session.header.title = None
+                hits.session.header.lean = False
         named = "path" if paths or roots else "id"
         with to_stdout():
             sys.stdout.writelines(_json_lines(outcome, text, named) if as_json else _lines(outcome, text, named))
@@ -116,7 +117,9 @@ def _lines(outcome: Outcome, text: str, named: str) -> Iterator[str]:
 
 
 def _session_lines(hits: Hits, text: str, named: str, width: int | None, paint: Palette) -> Iterator[str]:
-    session, header = hits.session, hits.session.header
+    session = hits.session
+    session.read_texts()
+    header = session.header
     age = age_text(max(0.0, time.time() - session.updated_ms / 1000))
     facts = visible(f"  {header.provider}  {project_of(header.cwd)}  {age}  ")
     name = visible(session.id, 60)

@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import JsonLines, OnlyProvider, Roots, Since, TimeZone, Until, Utc
+from agentv_stream.cli.options import (
+    Csv,
+    JsonLines,
+    NoCache,
+    NoPrices,
+    OnlyProvider,
+    Roots,
+    Since,
+    TimeZone,
+    Until,
+    Utc,
+)
 from agentv_stream.cli.telling import say
 
 
@@ -18,28 +29,41 @@ def sessions(
     until: Until = None,
     limit: Annotated[int, typer.Option(metavar="N", help="At most this many; 0 for all.", min=0)] = 50,
     json: JsonLines = False,
+    csv: Csv = None,
     tree: Annotated[
         bool, typer.Option("--tree", help="Forks, resumes and child sessions below their parents.")
     ] = False,
     root: Roots = None,
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Status, tokens and cost; reads what is new or changed.")
+    ] = True,
+    prices: NoPrices = None,
+    cache: NoCache = True,
     utc: Utc = False,
     timezone: TimeZone = None,
 ) -> None:
-    """List sessions: id, agent, project, when, size, model, first prompt.
+    """List sessions: id, agent, project, when, size, status, cost, model, first prompt.
 
     --since and --until choose sessions by when they last changed.
     """
-    from agentv_stream.cli.listing import list_sessions
+    from agentv_stream.cli.listing import Listing, list_sessions
     from agentv_stream.cli.periods import chosen_period
     from agentv_stream.cli.telling import to_stdout
-    from agentv_stream.errors import EXIT_IO, AgentvStreamError
+    from agentv_stream.errors import EXIT_IO, AgentvStreamError, UsageError
+    from agentv_stream.outputs.publish import publish_now
 
     unread: list[str] = []
     try:
         period, _ = chosen_period(since, until, timezone, utc)
-        text = list_sessions(provider, project, period, limit, json, tree, root or (), unread)
-        with to_stdout():
-            sys.stdout.write(text)
+        if json and csv is not None:
+            raise UsageError("--json and --csv cannot be used together")
+        listing = Listing(provider, project, period, limit, tree, root or (), figures, prices, cache)
+        text = list_sessions(listing, "json" if json else "table" if csv is None else "csv", unread)
+        if csv is not None and str(csv) != "-":
+            publish_now(csv, text.encode("utf-8", "replace"))
+        else:
+            with to_stdout():
+                sys.stdout.write(text)
     except AgentvStreamError as error:
         say(error)
         raise typer.Exit(error.exit_code) from error

@@ -17,7 +17,6 @@ from agentv_stream.cli.roots import told_roots
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.discovery.discover import (
     Session,
-    cache_file,
     find_sessions,
     in_project,
     only,
@@ -25,7 +24,7 @@ from agentv_stream.discovery.discover import (
     stored_header,
 )
 from agentv_stream.discovery.header import HeaderCache, read_header
-from agentv_stream.discovery.places import Root, find_roots, is_database
+from agentv_stream.discovery.places import Root, cache_file, find_roots, is_database
 from agentv_stream.discovery.skipped import skipped_logs
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
 from agentv_stream.following.cursor_database import state_folder

@@ -16,7 +16,8 @@ from agentv_stages.model.payload import told_path
 from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stages.providers import get_provider, store_owner
 from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, header_json, read_header
-from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
+from agentv_stream.discovery.places import Found, Root, cache_file, expanded, logical_name, stores, walk
+from agentv_stream.discovery.project import normal_folder, project_root
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.sources.files import content_size, is_store_folder
@@ -37,7 +38,8 @@ class Session:
     changed.
 
     `path` is `STORE::SESSION` for a session in a database. `agents` has the files of each sub-agent by its stream.
-    `further` are files in which its log continues, `copies` other places of the same log.
+    `further` are files in which its log continues, `copies` other places of the same log. `log_size` and `log_mtime_ns`
+    are those of the main log alone.
     """
 
     path: str
@@ -48,6 +50,8 @@ class Session:
     further: list[str] = field(default_factory=list[str])
     copies: list[str] = field(default_factory=list[str])
     children: "list[Session]" = field(default_factory=lambda: list[Session]())
+    log_size: int = 0
+    log_mtime_ns: int = 0
 
     @property
     def id(self) -> str:
@@ -59,7 +63,22 @@ class Session:
         """The files of all sub-agents."""
         return [path for files in self.agents.values() for path in files]
 
+    def read_texts(self) -> None:
+        """Reads the first prompt and the title where the header came from the cache, which keeps no texts."""
+        if not self.header.lean:
+            return
+        header, provider = replace(self.header, lean=False), get_provider(self.header.provider)
+        for path in (self.path, *self.further[:MOST_ASKED]):
+            try:
+                more = read_header(path, provider) if header.prompt is None else None
+            except OSError:
+                continue
+            if more is not None:
+                header = replace(header, prompt=more.prompt, title=header.title or more.title)
+        self.header = header
+
     def to_json(self) -> dict[str, object]:
+        self.read_texts()
         return {
             **header_json(self.header),
             "session_id": told_path(self.id),
@@ -94,12 +113,6 @@ class RememberingFolder(LocalFolder):
         if known is None:
             known = self._heads[path, limit] = super().read(path, limit)
         return known
-
-
-def cache_file() -> Path | None:
-    """The file that caches headers between runs; None if there is no home folder."""
-    home = own_folder("XDG_CACHE_HOME", "~/.cache")
-    return home / "agentv-stream" / "headers.json" if home is not None else None
 
 
 def find_sessions(
@@ -144,7 +157,8 @@ def _session(found: Found, cache: HeaderCache) -> Session | None:
         return None
     if header is None or not header.ran:
         return None
-    return Session(found.path, header, found.signature.mtime_ns // 1_000_000, found.signature.size)
+    at = found.signature
+    return Session(found.path, header, at.mtime_ns // 1_000_000, at.size, log_size=at.size, log_mtime_ns=at.mtime_ns)
 
 
 def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
@@ -160,7 +174,7 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
                 continue
             if companion.context.further:
                 session.further.append(companion.path)
-                if session.header.prompt is None and len(session.further) <= MOST_ASKED:
+                if not session.header.lean and session.header.prompt is None and len(session.further) <= MOST_ASKED:
                     session.header = _completed(session.header, companion.path)
             elif stream != MAIN:
                 session.agents.setdefault(stream, []).append(companion.path)
@@ -323,14 +337,16 @@ def project_of(folder: str | None) -> str:
 
 
 def in_project(session: Session, project: str) -> bool:
-    """Whether the session ran in the folder `project` or below it; a bare name matches the folder's name."""
-    cwd = session.header.cwd
-    if cwd is None:
+    """Whether the session ran in the folder `project`, below it, or in a worktree of its repository. A bare name is
+    that of the folder or of its repository."""
+    if session.header.cwd is None:
         return False
-    if "/" not in project and project not in (".", "..", "~"):
-        return project_of(cwd) == project
-    wanted = str(expanded(project).absolute().resolve())
-    return cwd == wanted or cwd.startswith(wanted.rstrip("/") + "/")
+    cwd = normal_folder(session.header.cwd)
+    if "/" not in project and "\\" not in project and project not in (".", "..", "~"):
+        return project in (project_of(cwd), project_of(project_root(cwd)))
+    windows = PureWindowsPath(project)
+    wanted = normal_folder(project if windows.drive else str(expanded(project).absolute().resolve()))
+    return f"{cwd}/".startswith(f"{wanted.rstrip('/')}/") or project_root(cwd) == wanted
 
 
 def pick(sessions: Sequence[Session], name: str) -> Session:

@@ -8,10 +8,13 @@ import os
 import re
 import sys
 import zlib
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agentv_stages.chain.decode import Decode
 from agentv_stages.chain.lines import LineReader
@@ -22,9 +25,11 @@ from agentv_stages.model.payload import told_path
 from agentv_stages.model.provider import Provider
 from agentv_stages.model.times import iso
 from agentv_stages.session.detect import Detector, UnknownFormat
-from agentv_stream.errors import AgentvStreamError
 from agentv_stream.sources.files import is_gone, open_plain
 from agentv_stream.sources.folder import context_of
+
+if TYPE_CHECKING:
+    from agentv_stream.discovery.kept_file import KeptFile  # SQLite: 5 ms that only a cache needs
 
 MOST_BYTES = 512 * 1024
 MOST_DOCUMENT = 16 * 1024 * 1024
@@ -54,6 +59,7 @@ class Header(Struct):
     parent: str | None = None
     title: str | None = None
     ran: bool = True
+    lean: bool = False  # from the cache, which keeps no texts: prompt and title are not known yet
 
     @property
     def whole(self) -> bool:
@@ -175,53 +181,54 @@ def damages() -> tuple[type[Exception], ...]:
 
 
 class _Entry(Struct, array_like=True):
-    """The header of a file when it was read as a log of the agent `only`, or of any (None)."""
+    """The header of a file when it was read as a log of the agent `asked`, or of any (None), and if it was complete."""
 
     size: int
     mtime_ns: int
     inode: int
-    only: str | None
+    asked: str | None
     header: Header | None
+    whole: bool
 
 
-class _Kept(Struct):
-    """The file of the cache: headers as the release `by` read them."""
-
-    by: str
-    headers: dict[str, _Entry]
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Entry).decode
 
 
 class HeaderCache:
-    """Headers by path, kept in a file between runs. A log that has only grown keeps its header once complete. Another
-    release starts over: it may know logs that this one does not."""
+    """Headers by path, kept in a file between runs, without texts (`Header.lean`). A log that has only grown keeps its
+    header once complete. Another release starts over: it may know logs that this one does not."""
 
     def __init__(self, file: Path | None) -> None:
-        self._file = file
-        self._changed = False
+        self._kept: KeptFile | None = None
         self._entries: dict[str, _Entry] = {}
+        self._new: dict[str, _Entry] = {}
         self._by = ""
-        if file is not None:
-            from agentv_stream.release import running_version  # 20 ms that only a cache needs
+        if file is None:
+            return
+        from agentv_stream.discovery import kept_file
+        from agentv_stream.release import running_version
 
-            self._by = running_version()
-            try:
-                kept = msgspec.json.decode(file.read_bytes(), type=_Kept)
-            except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-                return  # there is none
-            if kept.by == self._by:
-                self._entries = kept.headers
+        self._by, self._kept = running_version(), kept_file.KeptFile(file)
+        with self._kept.opened() as database:
+            if database is not None:
+                for path, entry in database.execute("SELECT name, entry FROM headers WHERE mark = ?", (self._by,)):
+                    with suppress(msgspec.MsgspecError):
+                        self._entries[path] = _decode(entry)
 
     def get(self, path: str, stat: os.stat_result, only: Provider | None = None) -> Header | None:
         """The header, from the cache if the file is unchanged. Raises: OSError, as `read_header`."""
-        known, wanted = self._entries.get(path), only.name if only is not None else None
-        if known is not None and known.inode == stat.st_ino and known.only == wanted:
+        known, asked = self._entries.get(path), only.name if only is not None else None
+        if known is not None and known.inode == stat.st_ino and known.asked == asked:
             if known.size == stat.st_size and known.mtime_ns == stat.st_mtime_ns:
                 return known.header
-            if known.header is not None and known.header.whole and stat.st_size > known.size:
+            if known.whole and stat.st_size > known.size:
                 return known.header
         header = read_header(path, only)
-        self._entries[path] = _Entry(stat.st_size, stat.st_mtime_ns, stat.st_ino, wanted, header)
-        self._changed = True
+        lean = header if header is None else replace(header, prompt=None, title=None, lean=True)
+        whole = header is not None and header.whole
+        entry = _Entry(stat.st_size, stat.st_mtime_ns, stat.st_ino, asked, lean, whole)
+        self._entries[path] = self._new[path] = entry
         return header
 
     def save(self, paths: set[str]) -> None:
@@ -229,16 +236,19 @@ class HeaderCache:
 
         Failure to write the cache is ignored.
         """
-        from agentv_stream.outputs.publish import publish_now
-
-        if self._file is None or not self._changed:
+        gone = [path for path in self._entries if path not in paths and is_gone(path)]
+        rows = [
+            (self._by, path, _encode(entry)) for path, entry in self._new.items() if told_path(path) == path
+        ]  # JSON must be UTF-8
+        if self._kept is None or not (rows or gone):
             return
-        there = (p for p in self._entries if p in paths or not is_gone(p))
-        entries = {p: self._entries[p] for p in there if told_path(p) == p}  # JSON must be UTF-8
-        try:
-            publish_now(self._file, msgspec.json.encode(_Kept(self._by, entries)), sync=False)
-        except AgentvStreamError:
-            return
+        with self._kept.opened() as database:
+            if database is not None:
+                database.execute("BEGIN IMMEDIATE")
+                database.execute("DELETE FROM headers WHERE mark != ?", (self._by,))
+                database.executemany("DELETE FROM headers WHERE mark = ? AND name = ?", ((self._by, p) for p in gone))
+                database.executemany("INSERT OR REPLACE INTO headers VALUES (?, ?, ?)", rows)
+                database.execute("COMMIT")
 
 
 def header_json(header: Header) -> dict[str, object]:

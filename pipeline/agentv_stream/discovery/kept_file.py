@@ -10,11 +10,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agentv_stream.discovery.places import own_folder
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import prepare_folder
 
-FILE = "figures.db"
 VERSION = 2
 """Of the tables. A file with another number is of another release: an older one begins anew."""
 _TABLES = """
@@ -72,12 +70,6 @@ class KeptFile:
     def _fail(self, error: Exception) -> None:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         self.trouble = f"cannot use the cache {self._file}: {why}"
-
-
-def cache_file() -> Path | None:
-    """The default place; None if there is no home folder."""
-    home = own_folder("XDG_CACHE_HOME", "~/.cache")
-    return home / "agentv-stream" / FILE if home is not None else None
 
 
 def clear(file: Path | None) -> int | None:

@@ -167,6 +167,12 @@ def own_folder(variable: str, default: str) -> Path | None:
     return place if place.is_absolute() else None
 
 
+def cache_file() -> Path | None:
+    """Where figures and headers of sessions are kept between runs (`kept_file`); None if there is no home folder."""
+    home = own_folder("XDG_CACHE_HOME", "~/.cache")
+    return home / "agentv-stream" / "figures.db" if home is not None else None
+
+
 def _home(path: str, home: str) -> str:
     return home + path[1:] if path == "~" or path.startswith("~/") else path
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentv_stream.bulk.engine import Crew, open_engine
-from agentv_stream.discovery.discover import Session, cache_file, find_sessions, only, stored_header, updated_at
+from agentv_stream.discovery.discover import Session, find_sessions, only, stored_header, updated_at
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.period import Period
-from agentv_stream.discovery.places import Root, stores, walk
+from agentv_stream.discovery.places import Root, cache_file, stores, walk
 from agentv_stream.errors import SourceError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.redaction.redaction import Redaction

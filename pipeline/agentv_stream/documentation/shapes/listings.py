@@ -9,7 +9,8 @@ from agentv_stages.model.fault import Reason
 
 
 class SessionLine(Struct):
-    """A line of `sessions --json`. Times are ISO 8601, UTC; `children` only with `--tree`."""
+    """A line of `sessions --json`. Times are ISO 8601, UTC; `children` only with `--tree`, the figures from `status` on
+    not with `--no-figures`."""
 
     session_id: str
     provider: str
@@ -27,6 +28,14 @@ class SessionLine(Struct):
     subagents: list[str]
     further: list[str]
     copies: list[str]
+    status: Status | UnsetType | None = UNSET
+    turns: int | UnsetType | None = UNSET
+    tool_calls: int | UnsetType | None = UNSET
+    failed_calls: int | UnsetType | None = UNSET
+    input_tokens: int | UnsetType | None = UNSET
+    output_tokens: int | UnsetType | None = UNSET
+    cost_usd: float | UnsetType | None = UNSET
+    estimated_cost_usd: float | UnsetType | None = UNSET
     children: "list[SessionLine] | UnsetType" = UNSET
 
 

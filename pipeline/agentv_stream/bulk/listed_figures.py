@@ -1,0 +1,61 @@
+"""The figures of listed sessions: kept ones, and what is new or changed is read. In: sessions. Out: figures by path."""
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from agentv_stages.figures.merge import Figures, Summary
+from agentv_stages.figures.session_figures import SessionFigures
+from agentv_stream.bulk.dispatch import enough, reports
+from agentv_stream.bulk.engine import open_engine
+from agentv_stream.bulk.grouping import Grouping
+from agentv_stream.bulk.kept_figures import KeptFigures
+from agentv_stream.bulk.unit import Unit, Work, printable
+from agentv_stream.discovery.period import IN_UTC
+from agentv_stream.discovery.places import cache_file
+from agentv_stream.stores.store import STORE_SIGN
+
+if TYPE_CHECKING:
+    from agentv_stream.discovery.discover import Session
+    from agentv_stream.rates import Rates
+
+
+def figures_of(
+    sessions: "Iterable[Session]", rates: "Rates | None" = None, cache: bool = True
+) -> tuple[dict[str, Figures], list[str]]:
+    """The figures of sessions by path, costs estimated by `rates`, and notes for people.
+
+    A session that cannot be read has none; with `cache` what is read is kept.
+    """
+    names = {unit.name: (session.path, unit) for session in sessions for unit in [_unit(session)]}
+    units = [unit for _, unit in names.values()]
+    work = Work(results=False, apart=True)
+    kept = KeptFigures(cache_file() if cache else None, work, rates) if cache else None
+    known, waiting = kept.take(units) if kept is not None else ([], units)
+    found: dict[str, Figures] = {}
+    with open_engine(enough("process", waiting, work)) as crew:
+        for report, _ in chain(known, reports(crew, work, waiting)):
+            if kept is not None:
+                kept.note(report)
+            for one in report.separate:
+                if one.session is not None and one.name in names:
+                    found[names[one.name][0]] = _whole(one.session, rates)
+    if kept is None:
+        return found, []
+    kept.save()
+    return found, kept.notes
+
+
+def _whole(session: SessionFigures, rates: "Rates | None") -> Figures:
+    grouping = Grouping(["all"], IN_UTC, estimate=None if rates is None else rates.estimate)
+    grouping.add(session)
+    summary: Summary = grouping.summary
+    return summary.total()
+
+
+def _unit(session: "Session") -> Unit:
+    path, sign, inner = session.path.partition(STORE_SIGN)
+    shown, raw = printable(path)
+    if sign:
+        return Unit(shown, 0, 0, session.updated_ms * 1_000_000, inner, raw=raw)
+    return Unit(shown, 0, session.log_size, session.log_mtime_ns, None, True, raw)
