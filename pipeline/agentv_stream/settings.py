@@ -35,8 +35,9 @@ class Settings:
     `quiet`, `live` and `roots` are for commands: `open_stream` ignores them. `roots` says where sessions are looked up,
     as `PROVIDER=PATH` or `PATH`; a session given by its path does not need it.
 
-    `redact` replaces secrets by markers before anything is written or shown, but for `tee`; `tee_redacted` passes the
-    redacted input on. `redact_rules` are further kinds of
+    `page` writes the session as a page of HTML, whose secrets are always markers. `redact` replaces secrets by markers
+    before anything is written or shown, but for `tee`; `tee_redacted` passes the redacted input on.
+    `redact_rules` are further kinds of
     secrets, each `KIND=PATTERN` (a regular expression of Python, whose first group is the secret if it has one);
     `redact_allow` are patterns of texts that stay.
 
@@ -66,6 +67,7 @@ class Settings:
     live: bool | None = None
     sync: bool = True
     roots: tuple[str, ...] = ()
+    page: bool = False
     redact: bool = False
     tee_redacted: bool = False
     redact_rules: tuple[str, ...] = ()
@@ -124,7 +126,18 @@ _WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)
 _PATTERNS = ("redact_rules", "redact_allow")
 _KIND = re.compile(r"[a-z0-9-]{1,40}\Z")
 _TEXTS = ("provider", "transcript", "target", "test_id", "prompt", "stats", "otel", "otel_file", "machine")
-_SWITCHES = ("tee", "subagents", "quiet", "live", "sync", "redact", "tee_redacted", "otel_content", "otel_old_names")
+_SWITCHES = (
+    "tee",
+    "subagents",
+    "quiet",
+    "live",
+    "sync",
+    "page",
+    "redact",
+    "tee_redacted",
+    "otel_content",
+    "otel_old_names",
+)
 
 
 def _check(name: str, value: Any) -> None:

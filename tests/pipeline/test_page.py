@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,10 +19,12 @@ from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.redaction.vault import MARKER
 from agentv_stream.errors import UsageError
 from agentv_stream.outputs.step_spool import StepSpool
+from agentv_stream.pages.index import Entry, index_page
 from agentv_stream.pages.style import POLICY, SCRIPT, STYLE
 from agentv_stream.pages.text import diff, markdown, replaced, shown, terminal
 from agentv_stream.pages.write import write_pages
 from agentv_stream.summary import SessionReader, read_file
+from support.consuming import run
 from support.fixture_logs import LOGS
 
 HOSTILE = (
@@ -252,3 +255,59 @@ def test_a_browser_opens_a_hostile_page_without_a_request_and_without_running_it
     assert [request for request in asked if b"evil" in request] == []
     assert "<h1" in done.stdout and "alert(1)" in done.stdout
     assert done.stdout.count("<script") == 1
+
+
+KEY = "sk-ant-api03-" + "Zq7" * 31 + "AA"
+
+
+def test_consume_and_run_write_a_page_beside_their_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = claude(tmp_path, f"the key is {KEY}", output="no", failed=True)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("tests:\n  - id: gentle\n    assertions:\n      - {type: max-turns, max: 0, name: no turns}\n")
+    options = ("--page", "--check", spec, "--stats", "-", "-q")
+    ran = run(tmp_path, "consume", log, "--out", tmp_path / "out", *options)
+    result = json.loads(ran.out)
+    page = Path(result["outputs"]["page"])
+    assert page.name.removesuffix(".html") == Path(result["outputs"]["transcript"]).name.removesuffix(
+        ".transcript.jsonl"
+    )
+    text = page.read_text()
+    assert KEY not in text and "[redacted:anthropic-key:" in text  # without --redact, too
+    assert KEY in Path(result["outputs"]["transcript"]).read_text()
+    assert "Verdicts" in text and "gentle" in text and "no turns" in text
+    command = [sys.executable, "-c", f"import sys; sys.stdout.write(open({str(log)!r}).read())"]
+    run(tmp_path, "run", "--page", "--out", "runs", "--task", "t", "-q", "--", *command)
+    (page,) = (tmp_path / "runs").glob("*.html")
+    assert KEY not in page.read_text() and "[redacted:anthropic-key:" in page.read_text()
+
+
+def test_import_writes_pages_and_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    place = tmp_path / "pages"
+    logs = [*LOGS, claude(tmp_path, f"<b>hostile</b> {KEY}")]
+    for _ in range(2):  # again: nothing is left of an earlier run
+        ran = run(tmp_path, "import", *logs, "--pages", place, "--jsonl", tmp_path / "r.jsonl", "-q")
+    rows = [json.loads(line) for line in (tmp_path / "r.jsonl").read_bytes().splitlines()]
+    pages = {row["outputs"]["page"] for row in rows if "page" in row["outputs"]}
+    assert len(pages) > 20 and ran.code in (0, 4)
+    assert {str(path) for path in place.glob("*.html")} == pages | {str(place / "index.html")}
+    assert not [path for path in place.glob("*.html") if KEY in path.read_text()]
+    index = (place / "index.html").read_text()
+    links = re.findall(r'<a href="([^"]+)">', index)
+    assert {str(place / link) for link in links} == pages
+    assert index.count("<tr>") == len(pages) + 1 and f"{len(pages):,} sessions" in index
+    assert "<b>hostile</b>" not in index and "default-src &#x27;none&#x27;" not in index
+    assert "<svg" in index and 'content="default-src' in index
+
+
+def test_an_index_shows_what_is_unknown_and_adds_up_what_is_known() -> None:
+    day = "2026-01-0"
+    one = Entry(
+        "a.html", "A <i>title</i>", day + "2T03:04:05Z", "claude", "m", "/w", "error", 2, 3, 1, 10, 5, 0.5, 2000
+    )
+    other = Entry("b.html", "B", day + "3T03:04:05Z", "pi", None, None, "unknown", None, 0, 0, None, None, None, None)
+    text = b"".join(index_page([one, other])).decode()
+    assert "2 sessions, 2 turns, 3 calls" in text and "$0.50 (1 sessions without a cost)" in text
+    assert text.index("b.html") < text.index("a.html")  # the newest first
+    assert "A &lt;i&gt;title&lt;/i&gt;" in text and 'data-v="-1">?' in text and 'data-v="0.5">$0.5000' in text

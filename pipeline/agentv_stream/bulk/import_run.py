@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from agentv_stages.figures.result import Result
 from agentv_stages.model.visible import counted
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.blobs import remove_blobs
@@ -128,6 +129,8 @@ class ImportRun:
         whole, state, run = self._whole, self._state, self._work.run
         if "jsonl" in self._outcome.outputs:
             object_store.put_lines(self._places["jsonl"], self.results(), run)
+        if "pages" in self._outcome.outputs:
+            self._write_index(self._places["pages"], run)
         if on_result is not None:
             for line in self.results():
                 on_result(line)
@@ -138,6 +141,19 @@ class ImportRun:
         kept = {name: entry for name, entry in self._entries.items() if name not in self._moved}
         state.finish(kept, run, bool(self._moved))
         sweep_left(run, state.place, self._places)  # left by workers that were killed
+
+    def _write_index(self, place: str, run: str) -> None:
+        """The index of all pages, in the folder that holds them. Raises: SourceError, SinkError."""
+        from agentv_stream.pages.index import INDEX, entry_of, index_page
+
+        folder = place.partition("{provider}")[0].rstrip("/")
+        decode = msgspec.json.Decoder(Result).decode
+        entries = [
+            entry_of(result, result.outputs.page.removeprefix(folder).lstrip("/"))
+            for result in map(decode, self.results())
+            if isinstance(result.outputs.page, str)
+        ]
+        object_store.put_pieces(object_store.join(folder, INDEX), index_page(entries), run)
 
     def results(self) -> Iterator[bytes]:
         """The results as JSON, in their order. Raises: SourceError."""

@@ -1,5 +1,5 @@
-"""The places where a bulk run writes, by the name of the output: `transcripts`, `trajectories`, `jsonl`, `parquet`,
-`otel-file`."""
+"""The places where a bulk run writes, by the name of the output: `transcripts`, `trajectories`, `pages`, `jsonl`,
+`parquet`, `otel-file`."""
 
 import glob
 import tempfile
@@ -15,7 +15,7 @@ from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
 from agentv_stream.outputs.publish import own_descriptor
 from agentv_stream.sources.files import is_file, is_folder, is_there
 
-_FOLDERS = {"transcripts": TRANSCRIPT, "trajectories": TRAJECTORY}
+_FOLDERS = {"transcripts": TRANSCRIPT, "trajectories": TRAJECTORY, "pages": ".html"}
 """Outputs that are a folder with a file per session -> the suffix of these files."""
 
 _FILES = {"jsonl": "the results need one", "otel-file": "the spans need one"}

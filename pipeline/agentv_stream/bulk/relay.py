@@ -37,7 +37,7 @@ def fits(work: Work, unit: Unit) -> bool:
     """Whether a unit can be read this way, judging by its name and size."""
     if unit.session is not None or object_store.is_url(unit.place):
         return False
-    if work.dataset is not None or work.trajectories is not None or work.export is not None:
+    if work.dataset is not None or work.trajectories is not None or work.pages is not None or work.export is not None:
         return False  # rows and steps are held in files that processes do not share
     if work.records or work.redaction is not None or RECORDS:
         return False  # they may remember earlier records

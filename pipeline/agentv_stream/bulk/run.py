@@ -39,6 +39,7 @@ def import_sessions(
     *,
     transcripts: str | PathLike[str] | None = None,
     trajectories: str | PathLike[str] | None = None,
+    pages: str | PathLike[str] | None = None,
     jsonl: str | PathLike[str] | None = None,
     parquet: str | PathLike[str] | None = None,
     engine: str | Executor = "process",
@@ -64,12 +65,14 @@ def import_sessions(
 ) -> Outcome:
     """Reads many sessions on all cores, or on a cluster, and writes the requested outputs.
 
-    `sources` are files, folders, globs, URLs or session ids; a folder stands for every log below it. `transcripts` is a
-    folder or URL (`{provider}` in it is replaced), `trajectories` one for ATIF documents, `jsonl` a file of one result
-    per line, `parquet` the place of a data set, whose texts are cut at `text_chars`. `engine` is `process`, `thread`,
-    `serial`, `dask://HOST:PORT` or your own executor, with that many `workers` (default: all cores); order and content
-    do not depend on it. `provider` overrides detection, `target` is used in the names of transcripts, `watch` names
-    programs whose runs are listed, `subagents` includes their files, `prices` adds estimated costs (extra `prices`).
+    `sources` are files, folders, globs, URLs or session ids; a folder stands for every log below it. `transcripts`
+    is a folder or URL (`{provider}` in it is replaced), `trajectories` one for ATIF documents, `pages` one for HTML
+    pages and their index (secrets in them are always redacted), `jsonl` a file of one result per line, `parquet`
+    the place of a data set, whose texts are cut at `text_chars`. `engine` is `process`, `thread`, `serial`,
+    `dask://HOST:PORT` or your own executor, with that many `workers` (default: all cores); order and content do not
+    depend on it. `provider` overrides detection, `target` is used in the names of transcripts, `watch` names
+    programs whose runs are listed, `subagents` includes their files, `prices` adds estimated costs (extra
+    `prices`).
 
     A source that cannot be read is a row of `failures`. `resume` leaves out finished and unchanged sessions, and keeps
     their parts of the outputs. `on_found` is called with the number of sessions and bytes to be read,
@@ -90,13 +93,14 @@ def import_sessions(
     outputs = (
         ("transcripts", transcripts),
         ("trajectories", trajectories),
+        ("pages", pages),
         ("jsonl", jsonl),
         ("parquet", parquet),
         ("otel-file", export.file if export is not None else None),
     )
     places = {name: absolute(os.fspath(place)) for name, place in outputs if place is not None}
     if not places and on_result is None and export is None:
-        raise UsageError("nothing to write: give transcripts, trajectories, jsonl or parquet")
+        raise UsageError("nothing to write: give transcripts, trajectories, pages, jsonl or parquet")
     if not places and resume:
         raise UsageError("--resume needs an output in a file or folder, beside which the state is kept")
     trouble: Trouble = []
@@ -127,6 +131,8 @@ def import_sessions(
             stages=own_stages,
             sync=sync,
             redaction=redaction_by(redact),
+            pages=places.get("pages"),
+            page_redaction=redaction_by(True) if pages is not None and not redact else None,
             export=export,
         )
         SYNC.set(sync)

@@ -75,6 +75,7 @@ def recipe(work: Work) -> str:
         work.prices,
         work.text_chars,
         *((work.records, work.stages) if work.records or work.stages else ()),
+        *(("pages", work.pages) if work.pages is not None else ()),
         *(("redacted", work.redaction.rules, work.redaction.allow) if work.redaction is not None else ()),
         *((work.export.options, work.export.endpoint, work.export.file) if work.export is not None else ()),
     )

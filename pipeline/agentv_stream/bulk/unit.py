@@ -85,6 +85,8 @@ class Work(Struct, frozen=True):
     stages: tuple[str, ...] = ()
     sync: bool = True
     redaction: Redaction | None = None
+    pages: str | None = None
+    page_redaction: Redaction | None = None
     export: Export | None = None
 
 

@@ -7,9 +7,10 @@ the record that the task is done comes last of all: a worker that dies before th
 import errno
 import gc
 import hashlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -39,6 +40,9 @@ from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
 from agentv_stream.outputs.session_name import FixedIdentity, Log
 from agentv_stream.sources.folder import may_be_companions, parts_of
 from agentv_stream.summary import SessionReader, without_collector
+
+if TYPE_CHECKING:
+    from agentv_stream.pages.page_file import PageFile
 
 TAIL_BYTES = 4096
 KEPT_BYTES = 4 * 1024 * 1024
@@ -145,6 +149,7 @@ class Session:
         self.identity: FixedIdentity | None = None
         self.outputs: SessionOutputs | None = None
         self.trajectory: TrajectoryFile | None = None
+        self.page: PageFile | None = None
         self.spans: SessionOutputs | None = None
         self._damage: list[DamagedArchive] = []
         self._pieces: Generator[bytes] | None = None  # of the main file
@@ -179,6 +184,8 @@ class Session:
         if work.trajectories is not None:
             folder = work.trajectories.replace("{provider}", provider)
             self.trajectory = TrajectoryFile(folder, partial(identity.name, self.key), work.run)
+        if work.pages is not None:
+            self.page = _page_file(work, work.pages.replace("{provider}", provider), partial(identity.name, self.key))
         if work.export is not None and work.state is not None:
             wanted = Wanted(transcript=False, spans=work.export.options, redactor=work.export.redactor)
             self.spans = SessionOutputs(object_store.join(work.state, "spans"), self.key, work.run, identity, wanted)
@@ -210,7 +217,7 @@ class Session:
     def takes_messages(self) -> bool:
         """Whether an output needs messages."""
         work = self.worker.work
-        wanted = (work.transcripts, work.trajectories, work.export, self.worker.staging)
+        wanted = (work.transcripts, work.trajectories, work.pages, work.export, self.worker.staging)
         return any(output is not None for output in wanted)
 
     def take(self, batch: Batch) -> None:
@@ -224,6 +231,8 @@ class Session:
             self.outputs.write(batch)
         if self.trajectory is not None:
             self.trajectory.write(batch)
+        if self.page is not None:
+            self.page.write(batch)
         if self.spans is not None:
             self.spans.write(batch)
         if self.worker.staging is not None:
@@ -306,6 +315,9 @@ class Session:
         if self.trajectory is not None:
             place = self.done.trajectory = self.trajectory.close(result)
             result.outputs.trajectory = place if place is not None else UNSET
+        if self.page is not None and (place := self.page.close(result)) is not None:
+            result.outputs.page = place
+            self.done.others = sorted([*self.done.others, place])
         if self.spans is not None:
             self.spans.close(observer)
             self.done.spans = self.spans.places.get(SPANS)
@@ -323,10 +335,20 @@ class Session:
             self.outputs.abandon()
         if self.trajectory is not None:
             self.trajectory.abandon()
+        if self.page is not None:
+            self.page.abandon()
         if self.spans is not None:
             self.spans.abandon()
         if self.worker.staging is not None:
             self.worker.staging.abandon()
+
+
+def _page_file(work: Work, folder: str, stem: Callable[[], str]) -> "PageFile":
+    from agentv_stream.pages.page_file import PageFile  # with Markdown
+    from agentv_stream.redaction.redaction import redactor_of
+
+    redaction = work.page_redaction
+    return PageFile(folder, stem, work.run, None if redaction is None else redactor_of(redaction))
 
 
 def _stored(source: str, session: str, subagents: bool) -> Generator[bytes]:

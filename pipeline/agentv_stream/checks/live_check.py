@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from agentv_stages.figures.result import Result
 from agentv_stages.model.provider import Provider
@@ -52,6 +52,10 @@ class LiveCheck:
     def redact(self, redactor: "Redactor | None") -> None:
         """The session is redacted: cases see the original texts, and nothing quotes their secrets."""
         self.checker.parts = Parts(redactor=redactor)
+
+    def verdicts(self) -> list[Any]:
+        """The outcomes as plain values; the stream has ended."""
+        return verdicts_json(self.checker.finish())
 
     def finish(self, result: Result | None, provider: Provider | None, quiet: bool = False) -> bool:
         """Puts the verdicts into the result and reports them; returns whether a case failed."""

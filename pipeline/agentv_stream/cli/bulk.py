@@ -40,6 +40,9 @@ def import_(
     atif: Annotated[
         str | None, typer.Option(metavar="DIR|URL", help="Folder or URL for ATIF trajectories, as Harbor reads them.")
     ] = None,
+    pages: Annotated[
+        str | None, typer.Option(metavar="DIR|URL", help="Folder or URL for HTML pages, redacted, with an index.")
+    ] = None,
     jsonl: Annotated[
         str | None,
         typer.Option(metavar="FILE|URL", help="File or URL for results, one line per session; - to print."),
@@ -83,6 +86,7 @@ def import_(
     wanted = Wanted(
         transcripts=out,
         trajectories=atif,
+        pages=pages,
         jsonl=jsonl,
         parquet=parquet,
         provider=provider,

@@ -167,6 +167,7 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
     redact_messages(session.redactor)
     if live is not None:
         live.redact(session.redactor)
+        session.verdicts = live.verdicts
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
 

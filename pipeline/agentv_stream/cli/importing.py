@@ -37,6 +37,7 @@ class Wanted:
 
     transcripts: str | None
     trajectories: str | None
+    pages: str | None
     jsonl: str | None
     parquet: str | None
     provider: str | None
@@ -88,7 +89,14 @@ def import_all(
         }
         if wanted.jsonl == "-":
             options |= {"jsonl": None, "on_result": lambda line: print_bytes(line + b"\n")}
-        written = (wanted.transcripts, wanted.trajectories, wanted.jsonl, wanted.parquet, options["export"])
+        written = (
+            wanted.transcripts,
+            wanted.trajectories,
+            wanted.pages,
+            wanted.jsonl,
+            wanted.parquet,
+            options["export"],
+        )
         if all(output is None for output in written):
             options["transcripts"] = ".agentv/logs/{provider}"
         if dry_run:

@@ -147,6 +147,10 @@ Sync: TypeAlias = Annotated[
     typer.Option("--sync/--no-sync", help="Wait until outputs are on the disk, for a power cut; the default."),
 ]
 
+PageToo: TypeAlias = Annotated[
+    bool | None, typer.Option("--page/--no-page", help="Also write the session as a page of HTML, secrets redacted.")
+]
+
 Redact: TypeAlias = Annotated[
     bool | None, typer.Option("--redact/--no-redact", help="Replace secrets by markers before anything is written.")
 ]

@@ -13,6 +13,7 @@ from agentv_stream.cli.options import (
     OtelContent,
     OtelFile,
     OtelOldNames,
+    PageToo,
     Redact,
     StreamLogChoice,
     Sync,
@@ -122,6 +123,7 @@ def run(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No live line, no closing lines; of --check only the summary.")
     ] = False,
+    page: PageToo = None,
     redact: Redact = None,
     otel: Otel = None,
     otel_file: OtelFile = None,
@@ -184,6 +186,7 @@ def run(
             "watch": tuple(watch) if watch else None,
             "live": live,
             "quiet": quiet or None,
+            "page": page,
             "redact": redact,
             "sync": sync,
             "otel": otel,

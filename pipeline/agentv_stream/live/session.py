@@ -7,9 +7,9 @@ one, and the sinks another. The reader is independent: whatever fails downstream
 end, so that the agent behind the pipe never dies because of us.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -50,6 +50,8 @@ class StreamSession:
 
     `parts` and `stages` are the caller's: functions that make stages, and stages that were made.
 
+    `verdicts` returns those of the session, for its page, when all of it was seen.
+
     Without `lists` the report's result omits whatever grows with the session; the observer still has it. Without
     `answers` the last answer alone (`Dialect.answer_only`) is no log.
     """
@@ -75,6 +77,7 @@ class StreamSession:
         self.dialect: Dialect | None = None
         self.chain: SessionChain | None = None
         self.started_ms = now_ms()
+        self.verdicts: Callable[[], list[Any]] = list[Any]
         self._extra = list(sinks)
         self._stages = list(stages)
         self._transcript = transcript
@@ -192,6 +195,7 @@ class StreamSession:
             self.settings, self.source, chain.observer, self.started_ms, lambda: self._reading.whole,
             self.report.warnings.append,
         )  # fmt: skip
+        self._outputs.open_calls, self._outputs.verdicts = lambda: chain.pair.left, lambda: self.verdicts()
         sinks = [*self._extra, *self._outputs.sinks(self._transcript)]
         stages = chain.stages
         first: Stage[Batch, Batch] = Chain()

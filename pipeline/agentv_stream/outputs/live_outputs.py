@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
 
@@ -34,12 +34,14 @@ from agentv_stream.sources.source import ByteSource
 if TYPE_CHECKING:  # httpx and protobuf are extras
     from agentv_stages.sinks.span_log import SpanLog
     from agentv_stream.otel.live import OtelSink
+    from agentv_stream.pages.page_sink import PageSink
 
 
 class LiveOutputs:
     """`observer` identifies the session; `started_ms` (UTC) is used if its log has no times.
 
-    `whole` returns, at the end, whether all of the source was read; `warn` takes lines for the user.
+    `whole` returns, at the end, whether all of the source was read; `warn` takes lines for the user. `open_calls` and
+    `verdicts` are for the page, once all was seen.
     """
 
     def __init__(
@@ -57,6 +59,9 @@ class LiveOutputs:
         self.started_ms = started_ms
         self.transcript: TranscriptSink | None = None
         self.trajectory: TrajectorySink | None = None
+        self.page: PageSink | None = None
+        self.open_calls: Callable[[], list[str]] = list[str]
+        self.verdicts: Callable[[], list[Any]] = list[Any]
         self.dead_letters: OutputSink | None = None
         self.others: list[OutputSink] = []
         self.log: RenderSink | None = None
@@ -88,10 +93,20 @@ class LiveOutputs:
             self.spans = self.exporter.output
         if transcript and settings.transcript_shape == "case":
             sinks.append(CaseSink(self._names, self.observer))
-        elif transcript and settings.transcript_shape == "atif":
+        if settings.page:
+            self.page = self._page_sink()
+            sinks.append(self.page)
+        if transcript and settings.transcript_shape == "atif":
             self.trajectory = TrajectorySink(self._names, self.observer)
             sinks.append(self.trajectory)
         return sinks
+
+    def _page_sink(self) -> "PageSink":
+        from agentv_stream.pages.page_sink import PageSink  # with the rules of redaction, and Markdown
+        from agentv_stream.redaction.redaction import redaction_with, redactor_of
+
+        redactor = None if self.settings.redact else redactor_of(redaction_with(self.settings))
+        return PageSink(self._names, self.observer, redactor, self.open_calls, self.verdicts)
 
     def _sink(self, output: Output) -> Sink:
         """The sink that carries out what an output asks for."""
@@ -151,6 +166,9 @@ class LiveOutputs:
             outputs.stream_log = log
         if dead_letters is not None:
             outputs.dead_letters = dead_letters
+        page = _written(self.page)
+        if page is not None:
+            outputs.page = page
         return outputs
 
     def hurry(self, seconds: float) -> None:
@@ -200,7 +218,7 @@ class LiveOutputs:
         return log_folder(settings.out, identity.provider), name_of(identity, settings.attempt), identity
 
 
-def _written(sink: TranscriptSink | TrajectorySink | RenderSink | OutputSink | None) -> str | None:
+def _written(sink: "TranscriptSink | TrajectorySink | RenderSink | OutputSink | PageSink | None") -> str | None:
     """The path of a sink's file, if it was created; for a transcript through a pipe, the requested name."""
     if isinstance(sink, TranscriptStream):
         return sink.written

@@ -5,7 +5,8 @@ messages, stream by stream, and adds what is known only at the end: totals, the 
 sub-agents. So no message is kept in memory, however long the session.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from agentv_stages.figures.result import Result
 from agentv_stages.model.batch import Batch
@@ -27,6 +28,8 @@ LONGEST_TEXT = 40_000  # characters of a message's text; without `full`, the res
 _COMPACTION = "compact_boundary"
 _TASK = "Task"
 _SHORT = 90
+MOST_REASONS = 5
+LONGEST_REASON = 1_000
 
 ReadLines = Callable[[str], Iterable[bytes]]
 """Returns the lines of a stream, in the order of the messages."""
@@ -248,16 +251,27 @@ def _facts(about: Result) -> Iterator[tuple[str, str]]:
 
 
 def _verdicts(about: Result) -> str:
-    """The cases that the session was checked against, each with the reasons of its evaluators."""
+    """The cases that the session was checked against: each evaluator, with the assertions that failed."""
     if not isinstance(about.verdicts, list) or not about.verdicts:
         return ""
     items: list[str] = []
     for case in about.verdicts:
-        reasons = [str(found.get("reason", "")) for found in case.get("evaluators", ()) if found.get("reason")]
-        passed = "pass" if case.get("verdict") == "pass" else "fail"
-        head = f'<span class="{passed}">{escaped(str(case.get("verdict")))}</span> {escaped(str(case.get("case")))}'
-        items.append(f"<li>{head}: {escaped('; '.join(reasons))}</li>" if reasons else f"<li>{head}</li>")
+        found = [f"<li>{_verdict(one, 'name')}{_why(one)}</li>" for one in case.get("evaluators", ())]
+        items.append(f"<li>{_verdict(case, 'case')}<ul>{''.join(found)}</ul></li>")
     return f"<h2>Verdicts</h2><ul>{''.join(items)}</ul>"
+
+
+def _verdict(judged: Mapping[str, Any], name: str) -> str:
+    verdict = str(judged.get("verdict"))
+    kind = verdict if verdict in ("pass", "fail") else ""
+    return f'<span class="{kind}">{escaped(verdict)}</span> {escaped(str(judged.get(name)))}'
+
+
+def _why(evaluator: Mapping[str, Any]) -> str:
+    """Why an evaluator failed or was skipped."""
+    failed = [str(one.get("text")) for one in evaluator.get("assertions", ()) if not one.get("passed")]
+    reasons = [str(evaluator["reason"]), *failed] if evaluator.get("reason") else failed
+    return f": {escaped('; '.join(reasons[:MOST_REASONS])[:LONGEST_REASON])}" if reasons else ""
 
 
 def _compaction(text: str) -> bytes:

@@ -76,8 +76,13 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-POLICY = (
-    f"default-src 'none'; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; img-src data:; "
-    "base-uri 'none'; form-action 'none'"
-)
+def policy(style: str, script: str) -> str:
+    """The content policy of a page with this style sheet and this script alone."""
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+POLICY = policy(STYLE, SCRIPT)
 """Nothing is loaded, and no text of the page can run: only this style sheet and this script are allowed."""

@@ -12,12 +12,9 @@ from agentv_stream.discovery.show import open_log
 from agentv_stream.errors import UsageError
 from agentv_stream.outputs.naming import safe_part
 from agentv_stream.outputs.publish import publish_now
-from agentv_stream.outputs.step_spool import StepSpool
-from agentv_stream.pages.page import Page
+from agentv_stream.pages.making import PAGE, PageMaker
 from agentv_stream.sources.files import is_folder
 from agentv_stream.summary import SessionReader
-
-ENDING = ".html"
 
 
 def write_pages(
@@ -33,32 +30,29 @@ def write_pages(
 
     Pages of equal names are numbered. Raises: UsageError, SourceError, NotALog, EmptyInput, SinkError.
     """
-    as_file = place is not None and place.suffix.lower() in (ENDING, ".htm") and not is_folder(place)
+    as_file = place is not None and place.suffix.lower() in (PAGE, ".htm") and not is_folder(place)
     if as_file and len(names) > 1:
         raise UsageError(f"-o {place} is one file, and there are {len(names)} sessions; name a folder")
     used: set[str] = set()
     for name in names:
-        spool = StepSpool()
+        maker = PageMaker(full=full)
         try:
-            page, result = _read(name, provider, roots, full, redactor, spool)
+            result = _read(name, provider, roots, redactor, maker)
             path = place if as_file and place is not None else (place or Path()) / _name(name, result, used)
-            publish_now(path, page.document(result, spool.lines))
+            publish_now(path, maker.document(result))
         finally:
-            spool.close()
+            maker.close()
         yield path
 
 
 def _read(
-    name: str, provider: str | None, roots: Sequence[Root], full: bool, redactor: Redactor | None, spool: StepSpool
-) -> tuple[Page, Result]:
+    name: str, provider: str | None, roots: Sequence[Root], redactor: Redactor | None, maker: PageMaker
+) -> Result:
     path, pieces = open_log(name, roots)
     reader = SessionReader(pieces, path, provider, messages=True, parts=Parts(redactor=redactor))
-    page = Page(full)
     for batch in reader.batches():
-        page.take(batch)
-        for message in batch.messages:
-            spool.add(message, page.message(message))
-    return page, reader.result()
+        maker.take(batch)
+    return reader.result()
 
 
 def _name(name: str, result: Result, used: set[str]) -> str:
@@ -71,4 +65,4 @@ def _name(name: str, result: Result, used: set[str]) -> str:
     while found in used:
         found, number = f"{stem}-{number}", number + 1
     used.add(found)
-    return found + ENDING
+    return found + PAGE

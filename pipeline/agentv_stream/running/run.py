@@ -164,6 +164,8 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         sinks.append(RenderSink("trace", lambda: trace, trace_events.render, another=lambda: trace))
     watchers = [w for w in (live.checker if live is not None else None, traces) if w is not None]
     session = StreamSession(child, settings, sinks, watchers, answers=False)
+    if live is not None:
+        session.verdicts = live.verdicts
     overseer = Overseer(child, session, options)
     if options.budget_usd is not None:
         session.watchers.append(Budget(options.budget_usd, lambda: session.observer, lambda: overseer.end_it("budget")))

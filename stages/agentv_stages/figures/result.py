@@ -64,6 +64,7 @@ class Outputs(Struct):
     trajectory: str | UnsetType = UNSET
     stream_log: str | UnsetType = UNSET
     dead_letters: str | UnsetType = UNSET
+    page: str | UnsetType = UNSET
 
 
 class Result(Struct):

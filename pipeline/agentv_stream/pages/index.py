@@ -1,0 +1,177 @@
+"""An index of pages: results and the places of pages in, one HTML file with totals, a plot and a table out.
+
+The table can be sorted by each column and filtered by words; without scripts it is a plain table.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from agentv_stages.figures.result import Result
+from agentv_stages.model.event import FAILED_OUTCOMES
+from agentv_stream.pages.style import policy
+from agentv_stream.pages.text import escaped
+
+INDEX = "index.html"
+WIDTH, HEIGHT = 1_000, 120
+MOST_DAYS = 400
+STYLE = """
+:root{color-scheme:light dark;--bg:#fff;--fg:#1d2630;--dim:#5a6672;--line:#d8dee5;--link:#1f5fa8;--bad:#b3261e}
+@media(prefers-color-scheme:dark){:root{--bg:#12171d;--fg:#dde4eb;--dim:#97a4b1;--line:#2d3844;--link:#7db4f0;
+--bad:#ff8a80}}
+*{box-sizing:border-box}body{font:15px/1.5 system-ui,sans-serif;background:var(--bg);color:var(--fg);margin:0 auto;
+max-width:90rem;padding:1rem clamp(.7rem,3vw,2rem) 4rem}a{color:var(--link)}h1{font-size:1.4rem;margin:.3rem 0}
+.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;white-space:nowrap}
+td.title{white-space:normal;overflow-wrap:anywhere;min-width:12rem}.n{text-align:right}
+th button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;cursor:pointer}
+th[aria-sort=ascending] button::after{content:" ▲"}th[aria-sort=descending] button::after{content:" ▼"}
+input{font:inherit;padding:.3rem .6rem;width:min(100%,30rem);color:inherit;background:var(--bg);
+border:1px solid var(--line);border-radius:6px;margin:.6rem 0}svg{width:100%;height:auto;display:block;margin:.6rem 0}
+svg rect{fill:var(--link)}svg text{fill:var(--dim);font:11px system-ui,sans-serif}.bad{color:var(--bad)}
+.dim{color:var(--dim)}:focus-visible{outline:2px solid var(--link)}
+@media print{input{display:none}}
+"""
+SCRIPT = """
+(()=>{const body=document.querySelector('tbody'),rows=[...body.rows],heads=[...document.querySelectorAll('th')];
+const value=(row,i)=>{const v=row.cells[i].dataset.v;return v===undefined?row.cells[i].textContent.toLowerCase():+v};
+heads.forEach((head,i)=>{const b=document.createElement('button');b.textContent=head.textContent;
+head.replaceChildren(b);b.addEventListener('click',()=>{const down=head.getAttribute('aria-sort')==='descending';
+heads.forEach(h=>h.removeAttribute('aria-sort'));head.setAttribute('aria-sort',down?'ascending':'descending');
+const sign=down?1:-1;rows.sort((a,c)=>{const x=value(a,i),y=value(c,i);return x<y?-sign:x>y?sign:0});
+body.append(...rows)})});const find=document.createElement('input');find.type='search';
+find.placeholder='Filter by words: agent, model, title, folder, status';find.setAttribute('aria-label','Filter');
+const count=document.createElement('span');count.className='dim';count.setAttribute('role','status');
+document.querySelector('.scroll').before(find,' ',count);find.addEventListener('input',()=>{
+const words=find.value.toLowerCase().split(/\\s+/).filter(Boolean);let n=0;for(const row of rows){
+const text=row.textContent.toLowerCase();row.hidden=!words.every(w=>text.includes(w));n+=!row.hidden}
+count.textContent=words.length?n+' of '+rows.length:''})})()
+"""
+_COLUMNS = (
+    "Started",
+    "Agent",
+    "Model",
+    "Title",
+    "Status",
+    "Turns",
+    "Calls",
+    "Failed",
+    "Tokens in",
+    "Out",
+    "Cost",
+    "Time",
+)
+
+
+class Entry(NamedTuple):
+    """What the index shows of a session; `link` is its page, relative to the index."""
+
+    link: str
+    title: str
+    started: str
+    provider: str
+    model: str | None
+    folder: str | None
+    status: str
+    turns: int | None
+    calls: int
+    failed: int
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+    duration_ms: int | None
+
+
+def entry_of(result: Result, link: str) -> Entry:
+    """What the index shows of a result."""
+    session, summary, tokens = result.session, result.tool_use_summary, result.tokens
+    return Entry(
+        link,
+        str(session.title or session.id or link)[:200],
+        session.started_at or "",
+        session.provider,
+        session.model,
+        session.cwd,
+        result.status,
+        summary["turns"],
+        summary["total_tool_calls"],
+        sum(summary["by_outcome"].get(name, 0) for name in FAILED_OUTCOMES),
+        tokens["input"],
+        tokens["output"],
+        result.cost_usd if result.cost_usd is not None else result.estimated_cost_usd or None,
+        result.duration_ms,
+    )
+
+
+def index_page(sessions: Iterable[Entry]) -> Iterator[bytes]:
+    """The document in pieces; newest sessions first."""
+    found = sorted(sessions, key=lambda one: one.started, reverse=True)
+    yield (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(STYLE, SCRIPT)}">'
+        '<meta name="referrer" content="no-referrer">'
+        f"<title>Sessions</title><style>{STYLE}</style></head><body><main><h1>Sessions</h1>"
+        f"<p>{_totals(found)}</p>{_plot(found)}<div class='scroll'><table><thead><tr>"
+        f"{''.join(f'<th>{name}</th>' for name in _COLUMNS)}</tr></thead><tbody>\n"
+    ).encode()
+    for one in found:
+        yield _row(one).encode("utf-8", "replace")
+    yield f"</tbody></table></div></main><script>{SCRIPT}</script></body></html>\n".encode()
+
+
+def _totals(sessions: list[Entry]) -> str:
+    costs = [one.cost_usd for one in sessions if one.cost_usd is not None]
+    turns, calls = sum(one.turns or 0 for one in sessions), sum(one.calls for one in sessions)
+    parts = [f"{len(sessions):,} sessions", f"{turns:,} turns", f"{calls:,} calls"]
+    if failed := sum(one.failed for one in sessions):
+        parts.append(f'<span class="bad">{failed:,} failed</span>')
+    if costs:
+        unknown = len(sessions) - len(costs)
+        parts.append(f"${sum(costs):,.2f}" + (f" ({unknown:,} sessions without a cost)" if unknown else ""))
+    return ", ".join(parts)
+
+
+def _plot(sessions: list[Entry]) -> str:
+    """A bar for each day: how many sessions began."""
+    days: dict[str, int] = {}
+    for one in sessions:
+        day = one.started[:10]
+        if day:
+            days[day] = days.get(day, 0) + 1
+    shown = sorted(days.items())[-MOST_DAYS:]
+    if len(shown) < 2:
+        return ""
+    most, step = max(days.values()), WIDTH / len(shown)
+    bars = "".join(
+        f'<rect x="{i * step:.1f}" y="{HEIGHT - count / most * HEIGHT:.1f}" width="{max(step - 1, 0.5):.1f}" '
+        f'height="{count / most * HEIGHT:.1f}"><title>{day}: {count:,}</title></rect>'
+        for i, (day, count) in enumerate(shown)
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 18}" role="img" aria-label="Sessions by day, at most {most:,}">{bars}'
+        f'<text x="0" y="{HEIGHT + 14}">{shown[0][0]}</text>'
+        f'<text x="{WIDTH}" y="{HEIGHT + 14}" text-anchor="end">{shown[-1][0]}, at most {most:,} a day</text></svg>'
+    )
+
+
+def _row(one: Entry) -> str:
+    folder = f'<br><span class="dim">{escaped(one.folder)}</span>' if one.folder else ""
+    bad = ' class="bad"' if one.status in ("error", "killed", "stalled") else ""
+    cells = [
+        f"<td>{escaped((one.started or '?')[:16].replace('T', ' '))}</td>",
+        f"<td>{escaped(one.provider)}</td>",
+        f"<td>{escaped(one.model or '?')}</td>",
+        f'<td class="title"><a href="{escaped(one.link)}">{escaped(one.title)}</a>{folder}</td>',
+        f"<td{bad}>{escaped(one.status)}</td>",
+        *(_number(value) for value in (one.turns, one.calls, one.failed, one.tokens_in, one.tokens_out)),
+        _number(one.cost_usd, "${:,.4f}"),
+        _number(None if one.duration_ms is None else one.duration_ms / 1000, "{:,.0f} s"),
+    ]
+    return f"<tr>{''.join(cells)}</tr>\n"
+
+
+def _number(value: float | None, form: str = "{:,}") -> str:
+    """A cell, with the value by which it is sorted."""
+    if value is None:
+        return '<td class="n" data-v="-1">?</td>'
+    return f'<td class="n" data-v="{value}">{form.format(value)}</td>'
