@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from itertools import count
 
@@ -11,6 +12,16 @@ from support.following import Desk
 
 _NUMBERS = count()
 FOR_TESTS = ("AGENTV_STREAM_CORPUS", "AGENTV_STREAM_AGENTV")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def signals_as_in_a_terminal() -> None:
+    """What started the tests may ignore signals (`nohup`, a background job of a shell), and children inherit that."""
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,8 @@ _BEFORE = " \t\r\n'\""  # characters that may precede a word
 _STANDS_FOR = re.compile(r"[$`]|\{[./]{0,2}\}")
 _WRAPPED = 12  # words in which a shell is searched: `sudo -u name env A=1 bash`
 _FED = SHELLS | READ_TEXTS | {"xargs"}
+_QUOTE = re.compile(r"""'(?:"'"|\\')'""")  # a single quote within single quotes
+_BLANK = re.compile(r"\s")
 _OPENS = frozenset(("for", "select", "if", "while", "until", "{", "case"))
 _SCRIPTED = SHELLS | {".", "source"}
 
@@ -233,13 +235,14 @@ class Judge:
         while at < len(words) and (words[at] in KEYWORDS or ("=" in words[at] and is_assignment(words[at]))):
             at += 1
         filled: list[str] = []
+        text = _QUOTE.sub("'", command.text)
         for word in words[at:]:
-            if "$" not in word or word in known or f"'{word}'" in command.text:
+            if "$" not in word or word in known or f"'{word}'" in text:
                 filled.append(word)
                 continue
             values = with_values(variables, word)
             alone = not filled and len(values) == 1 and values != [word]
-            if alone or ("IFS" in word and f'"{word}"' not in command.text):
+            if alone or ("IFS" in word and not _BLANK.search(word) and f'"{word}"' not in text):
                 values = " ".join(values).split()
             filled += values
         command.words = words[:at] + filled
