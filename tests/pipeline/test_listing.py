@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentv_stages.providers import all_providers
+from agentv_stages.providers.claude.forks import fingerprint, history_of
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.sources.folder import LocalFolder
 from support.made_sessions import make_folder
@@ -50,3 +51,29 @@ def test_what_cannot_be_read_is_empty(tmp_path: Path) -> None:
     folder = ListedFolder()
     assert folder.glob(f"{tmp_path}/nowhere/*.jsonl") == []
     assert folder.read(str(tmp_path / "nothing"), 10) == b""
+
+
+class CountedFolder(ListedFolder):
+    """A folder that counts what is read, from the disk or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def read(self, path: str, limit: int) -> bytes:
+        self.reads += 1
+        return super().read(path, limit)
+
+
+def test_a_search_for_forks_reads_each_log_of_a_folder_once(tmp_path: Path) -> None:
+    for n in range(20):
+        first = "shared" if n < 3 else f"first-{n}"
+        (tmp_path / f"{n:02}.jsonl").write_text(f'{{"uuid":"{first}"}}\n{{"uuid":"own-{n}"}}\n')
+    folder = CountedFolder()
+    for n in range(20):
+        path = str(tmp_path / f"{n:02}.jsonl")
+        before = n if n < 3 else 0
+        found = history_of(path, folder, "shared" if n < 3 else f"first-{n}")
+        assert list(found) == [fingerprint(uuid) for m in range(before) for uuid in ("shared", f"own-{m}")]
+        assert found == history_of(path, LocalFolder(), "shared" if n < 3 else f"first-{n}")
+    assert folder.reads == 20 + 20 + 3  # each log for the index, its own rank, and the whole of the copied ones

@@ -1,8 +1,9 @@
 import fnmatch
 import json
+from collections.abc import Callable
 from typing import Any
 
-from agentv_stages.model.provider import Companion
+from agentv_stages.model.provider import Companion, Kept
 from agentv_stages.providers import get_provider
 from agentv_stages.providers.codex import PROVIDER
 from agentv_stages.providers.codex.companions import companions
@@ -21,6 +22,9 @@ class Memory:
 
     def read(self, path: str, limit: int) -> bytes:
         return self.files.get(path, b"")[:limit]
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        return make()
 
 
 def rollout(name: str, *rows: dict[str, Any]) -> tuple[str, bytes]:

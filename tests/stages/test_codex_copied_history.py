@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+from collections.abc import Callable
 from functools import partial
 
 from hypothesis import given as generated
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentv_stages.model.batch import Record
 from agentv_stages.model.event import UserText
-from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext, Kept
 from agentv_stages.model.times import iso_bytes
 from agentv_stages.providers.codex import PROVIDER
 from agentv_stages.providers.codex.copied_history import history_of
@@ -31,6 +32,9 @@ class Memory:
 
     def read(self, path: str, limit: int) -> bytes:
         return self.files.get(path, b"")[:limit]
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        return make()
 
 
 def check_own(given: list[Record], context: DecodeContext) -> None:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext, Kept
 from agentv_stages.model.turns import Turns
 from agentv_stages.providers.gemini import PROVIDER
 from agentv_stages.providers.gemini.state import KEEP
@@ -362,6 +363,9 @@ class Files:
 
     def read(self, path: str, limit: int) -> bytes:
         return self.files.get(path, b"")[:limit]
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        return make()
 
 
 def test_sub_agents_have_files_of_their_own() -> None:

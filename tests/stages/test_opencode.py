@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from agentv_stages.model.event import (
     ToolCall,
     UserText,
 )
-from agentv_stages.model.provider import DecodeContext
+from agentv_stages.model.provider import DecodeContext, Kept
 from agentv_stages.providers.opencode import PROVIDER
 from support.decoding import (
     FIXTURES,
@@ -413,6 +414,9 @@ class Files:
 
     def read(self, path: str, limit: int) -> bytes:
         return self.files[path][:limit]
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        return make()
 
 
 def session(own: str, parent: str | None = None, started: str | None = None) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import os
 import posixpath
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from agentv_stages.model.provider import Kept
 from agentv_stream.bulk import object_store
 from agentv_stream.errors import SourceError
 from agentv_stream.sources.files import first_unpacked, is_file
@@ -19,6 +20,7 @@ from agentv_stream.sources.folder import LocalFolder
 MOST_ENTRIES = 200_000
 MOST_HEAD = 64 * 1024
 MOST_HEADS = 20_000
+MOST_MADE = 64
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -31,6 +33,7 @@ class ListedFolder:
         self._folders: dict[str, tuple[list[str], set[str]]] = {}
         self._globs: dict[str, list[str]] = {}
         self._heads: dict[tuple[str, int], bytes] = {}
+        self._made: dict[str, Any] = {}
 
     def glob(self, pattern: str) -> list[str]:
         """Matching files, sorted; `**` matches at any depth."""
@@ -50,6 +53,11 @@ class ListedFolder:
         if not self._is_file(path):
             return b""
         return _remember(self._heads, (path, limit), lambda: self._read(path, limit), MOST_HEADS)
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        """What `make` returned for this key, which stands for one type."""
+        known: Kept = _remember(self._made, key, make, MOST_MADE)
+        return known
 
     def _read(self, path: str, limit: int) -> bytes:
         if not object_store.is_url(path):

@@ -2,12 +2,13 @@
 
 import glob
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from agentv_stages.model.payload import told_path
-from agentv_stages.model.provider import Companion, DecodeContext, Folder, Provider, no_companions
+from agentv_stages.model.provider import Companion, DecodeContext, Folder, Kept, Provider, no_companions
 from agentv_stream.sources.files import first_unpacked, is_file
 from agentv_stream.sources.kept_outputs import kept_outputs
 from agentv_stream.sources.packed_folder import packed_companions
@@ -33,6 +34,10 @@ class LocalFolder:
                 return first_unpacked(file, path, limit)
         except OSError:
             return b""
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        """What `make` returns now: files may have changed."""
+        return make()
 
 
 def companions_of(

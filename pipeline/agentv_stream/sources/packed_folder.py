@@ -4,9 +4,10 @@ Providers find related files by their names. Any of a session's files may be pac
 archived folder, or only those of sub-agents, which are older. If a file exists plain and packed, the plain one is read.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from agentv_stages.model.provider import Companion, Folder, Provider
+from agentv_stages.model.provider import Companion, Folder, Kept, Provider
 
 PACKED = (".gz", ".zst")
 
@@ -60,6 +61,10 @@ class PackedFolder:
         for suffix in () if data else PACKED:
             data = data or self._folder.read(path + suffix, limit)
         return data
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        """As the folder around which it is."""
+        return self._folder.remembered(key, make)
 
 
 def companion_files(provider: Provider, path: str, folder: Folder) -> list[str] | None:

@@ -6,7 +6,7 @@ docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entr
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
 """What decoders raise for a record that they cannot decode; the last for a time or duration that is not finite."""
 
+Kept = TypeVar("Kept")
 Head: TypeAlias = Sequence[Mapping[str, Any]]
 """The first records of an input that are JSON objects, decoded; at most 64."""
 
@@ -194,6 +195,10 @@ class Folder(Protocol):
 
     def read(self, path: str, limit: int) -> bytes:
         """The first `limit` bytes, decompressed; empty where the file cannot be read."""
+        ...
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        """What `make` returns for the files of the folder; made once where these do not change."""
         ...
 
 

@@ -34,22 +34,27 @@ def history_of(path: str, folder: Folder, first: str) -> Sequence[int]:
     """
     prints = array("I")
     own = _rank(path, folder.read(path, _HEAD))
-    mark = first.encode("utf-8", "surrogatepass")
-    for other in folder.glob(f"{posixpath.dirname(path) or '.'}/*.jsonl"):
-        head = folder.read(other, _HEAD) if posixpath.basename(other) != posixpath.basename(path) else b""
-        if mark in head and _first(head) == mark and _rank(other, head) < own:
+    beside = posixpath.dirname(path) or "."
+    logs = folder.remembered(f"claude forks {beside}", lambda: _by_first(beside, folder))
+    for rank, other in logs.get(first.encode("utf-8", "surrogatepass"), ()):
+        if rank < own:
             prints.extend(map(crc32, _ID.findall(folder.read(other, _LONGEST))))
     return prints
+
+
+def _by_first(beside: str, folder: Folder) -> dict[bytes, list[tuple[Rank, str]]]:
+    """The logs of a folder by the id of their first record: a folder may hold thousands."""
+    logs: dict[bytes, list[tuple[Rank, str]]] = {}
+    for path in folder.glob(f"{beside}/*.jsonl"):
+        head = folder.read(path, _HEAD)
+        if found := _ID.search(head):
+            logs.setdefault(found[1], []).append((_rank(path, head), path))
+    return logs
 
 
 def fingerprint(uuid: str) -> int:
     """That of a record, by its id."""
     return crc32(uuid.encode("utf-8", "surrogatepass"))
-
-
-def _first(head: bytes) -> bytes:
-    found = _ID.search(head)
-    return found[1] if found is not None else b""
 
 
 def _rank(path: str, head: bytes) -> Rank:
