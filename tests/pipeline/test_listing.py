@@ -8,6 +8,7 @@ import pytest
 
 from agentv_stages.providers import all_providers
 from agentv_stages.providers.claude.forks import fingerprint, history_of
+from agentv_stream.bulk import listing
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.sources.folder import LocalFolder
 from support.made_sessions import make_folder
@@ -77,3 +78,13 @@ def test_a_search_for_forks_reads_each_log_of_a_folder_once(tmp_path: Path) -> N
         assert list(found) == [fingerprint(uuid) for m in range(before) for uuid in ("shared", f"own-{m}")]
         assert found == history_of(path, LocalFolder(), "shared" if n < 3 else f"first-{n}")
     assert folder.reads == 20 + 20 + 3  # each log for the index, its own rank, and the whole of the copied ones
+
+
+def test_heads_of_many_logs_are_not_all_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "MOST_HEADS_BYTES", 100)
+    folder, disk = ListedFolder(), LocalFolder()
+    for n in range(20):
+        (tmp_path / f"{n}.jsonl").write_text(f"{n:030}")
+    paths = [str(tmp_path / f"{n}.jsonl") for n in range(20)]
+    assert [folder.read(path, 25) for path in paths] == [disk.read(path, 25) for path in paths]
+    assert 0 < sum(map(len, folder._heads.values())) <= 100  # pyright: ignore[reportPrivateUsage] - what is kept

@@ -19,7 +19,7 @@ from agentv_stream.sources.folder import LocalFolder
 
 MOST_ENTRIES = 200_000
 MOST_HEAD = 64 * 1024
-MOST_HEADS = 20_000
+MOST_HEADS_BYTES = 16 * 1024 * 1024
 MOST_MADE = 64
 K = TypeVar("K")
 V = TypeVar("V")
@@ -33,6 +33,7 @@ class ListedFolder:
         self._folders: dict[str, tuple[list[str], set[str]]] = {}
         self._globs: dict[str, list[str]] = {}
         self._heads: dict[tuple[str, int], bytes] = {}
+        self._heads_bytes = 0
         self._made: dict[str, Any] = {}
 
     def glob(self, pattern: str) -> list[str]:
@@ -52,7 +53,15 @@ class ListedFolder:
             return self._read(path, limit)
         if not self._is_file(path):
             return b""
-        return _remember(self._heads, (path, limit), lambda: self._read(path, limit), MOST_HEADS)
+        known = self._heads.get((path, limit))
+        if known is None:
+            known = self._read(path, limit)
+            self._heads_bytes += len(known)
+            if self._heads_bytes > MOST_HEADS_BYTES:
+                self._heads.clear()
+                self._heads_bytes = len(known)
+            self._heads[path, limit] = known
+        return known
 
     def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
         """What `make` returned for this key, which stands for one type."""

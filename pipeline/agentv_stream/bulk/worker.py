@@ -8,8 +8,9 @@ import errno
 import gc
 import hashlib
 from collections.abc import Callable, Generator
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -60,6 +61,12 @@ def do_task(work: Work, task: Task) -> bytes:
     return report
 
 
+@lru_cache(maxsize=4)
+def _folder_of(run: str, thread: int) -> ListedFolder:
+    """The listing that all tasks of a run share in one thread: a folder may hold the sessions of many tasks."""
+    return ListedFolder()
+
+
 def key_of(name: str) -> str:
     """The key of a unit in data sets and file names: 16 hexadecimal digits."""
     return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -79,7 +86,7 @@ class Worker:
         self.work = work
         self.task = task
         self.report = Report(task=task.number)
-        self.folder = ListedFolder()
+        self.folder = _folder_of(work.run, get_ident())
         self.staging: Staging | None = None
         SYNC.set(work.sync)
 
