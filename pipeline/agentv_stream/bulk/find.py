@@ -197,16 +197,18 @@ def stores_in(folder: str, databases: list[str], older: bool, failed: Trouble) -
     each the copy updated last counts. Databases of other programs are skipped. One that has the name of an agent's and
     cannot be read, or only in part, is added to `failed`.
     """
+    places = (*sorted(databases), *((folder,) if older else ()))
+    if not places:
+        return
     from agentv_stream.stores.database import ForeignStore, StoreError
     from agentv_stream.stores.store import list_sessions, unread_part, without_children
 
-    names = store_patterns()
     kept: dict[str, tuple[int, Unit]] = {}
-    for place in (*sorted(databases), *((folder,) if older else ())):
+    for place in places:
         try:
             sessions, unread = list_sessions(place), unread_part(place)
         except SourceError as error:
-            if not isinstance(error, ForeignStore) and names.fullmatch(posixpath.basename(place)):
+            if not isinstance(error, ForeignStore) and store_patterns().fullmatch(posixpath.basename(place)):
                 failed.append((place, error))
             continue
         if unread is not None:
