@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "providers": "agentv_stream.cli.providers:providers",
     "tools": "agentv_stream.cli.tools:tools",
     "schema": "agentv_stream.cli.schema:schema",
+    "completion": "agentv_stream.cli.completion:completion",
 }
 
 ABOUT: dict[str, str] = {
@@ -56,6 +57,7 @@ ABOUT: dict[str, str] = {
     "providers": "Which logs are read, and which facts they lack.",
     "tools": "Which native tool is which canonical one.",
     "schema": "JSON Schemas of all outputs.",
+    "completion": "Completion for bash, zsh and fish.",
 }
 """The description of each command in the list of commands: short enough for 80 columns."""
 
@@ -139,6 +141,11 @@ def main() -> None:
 
         say(f"the current folder cannot be used: {error.strerror}")
         sys.exit(EXIT_IO)
+    if sys.argv[1:2] == ["_complete"]:
+        from agentv_stream.cli.completion import complete
+
+        complete(sys.argv[2:])
+        sys.exit(flushed(0))
     if sys.argv[1:2] == ["help"]:
         sys.argv[1:] = [*sys.argv[2:], "--help"]
     first = sys.argv[1] if len(sys.argv) > 1 else ""

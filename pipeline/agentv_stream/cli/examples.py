@@ -63,6 +63,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "providers": ("agentv-stream providers --provider codex", "agentv-stream providers --drift session.jsonl"),
     "tools": ("agentv-stream tools --provider gemini",),
     "schema": ("agentv-stream schema transcript",),
+    "completion": ("agentv-stream completion bash", "agentv-stream completion zsh"),
     "cursors": ("agentv-stream cursors list", "agentv-stream cursors reset 3f2a"),
     "faults": ("agentv-stream faults list logs/", "agentv-stream faults retry logs/"),
 }
