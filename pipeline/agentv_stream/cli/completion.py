@@ -1,7 +1,7 @@
 """`agentv-stream completion`: completion for a shell, with commands, options, providers, tools and session ids.
 
-The scripts run `agentv-stream _complete WORDS…` and show its lines: a word, a tab, the meaning of the word. If there are
-none, the shell completes file names.
+The scripts run `agentv-stream _complete WORDS…` and show its lines: a word, a tab, the meaning of the word. Without any
+line, the shell completes file names.
 """
 
 import re
