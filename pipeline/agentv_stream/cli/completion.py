@@ -148,8 +148,9 @@ def _periods() -> Found:
 def _sessions() -> Found:
     """The sessions updated last; their headers are kept from one time to the next."""
     from agentv_stream.cli.roots import roots_there
-    from agentv_stream.discovery.discover import cache_file, find_sessions, project_of
+    from agentv_stream.discovery.discover import find_sessions, project_of
     from agentv_stream.discovery.header import HeaderCache
+    from agentv_stream.discovery.kept_file import cache_file
 
     found = find_sessions(roots_there((), None), HeaderCache(cache_file()))[:MOST_SESSIONS]
     return [
