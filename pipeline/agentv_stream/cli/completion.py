@@ -150,7 +150,7 @@ def _sessions() -> Found:
     from agentv_stream.cli.roots import roots_there
     from agentv_stream.discovery.discover import find_sessions, project_of
     from agentv_stream.discovery.header import HeaderCache
-    from agentv_stream.discovery.kept_file import cache_file
+    from agentv_stream.discovery.places import cache_file
 
     found = find_sessions(roots_there((), None), HeaderCache(cache_file()))[:MOST_SESSIONS]
     return [
