@@ -1,4 +1,4 @@
-"""What can fail, and the exit code of each.
+"""The failures, and the exit code of each.
 
     AgentvStreamError
     ├── UsageError          2  the call or the configuration is wrong
@@ -44,7 +44,7 @@ class SourceError(AgentvStreamError):
 
 
 class NotALog(SourceError):
-    """The input is no log of a known agent; the message says what was found and which agents were tried."""
+    """The input is no log of a known agent; the message names the finding and the agents that were tried."""
 
 
 class DamagedArchive(SourceError):

@@ -9,17 +9,17 @@ from typing import Any
 from agentv_stream.errors import UsageError
 
 
-def extra(module: str, name: str, what: str) -> Any:
-    """The imported module. `name` is the extra that installs it, `what` begins the error message.
+def extra(module: str, name: str, feature: str) -> Any:
+    """The imported module. `name` is the extra that installs it, `feature` begins the error message.
 
     Raises: UsageError where it is not installed, or cannot be loaded (a system library is missing).
     """
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        raise UsageError(f"{what} needs an extra: pip install 'agentv-stream[{name}]'") from None
+        raise UsageError(f"{feature} needs an extra: pip install 'agentv-stream[{name}]'") from None
     except ImportError as error:
-        raise UsageError(f"{what} needs {module}, which cannot be loaded: {error}") from error
+        raise UsageError(f"{feature} needs {module}, which cannot be loaded: {error}") from error
 
 
 def arrow(module: str = "pyarrow") -> Any:

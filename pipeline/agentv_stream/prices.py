@@ -1,7 +1,7 @@
-"""What a session's tokens would cost at list prices, by the price table of genai-prices (an extra); never invented.
+"""The cost of a session's tokens at list prices, by the price table of genai-prices (an extra); never invented.
 
 The agent's own figure stays in `cost_usd`; the estimate is a separate field. It is null if a model is not in the table
-or the log does not say how many tokens there were. Prices are those of the day on which the session began. Where a
+or the log does not have the number of tokens. Prices are those of the day on which the session began. Where a
 price depends on the size of a request, the session's mean request is used, because only sums are kept.
 """
 
@@ -42,7 +42,7 @@ def is_displayed(provider: str, dialect: str) -> bool:
         dialects = get_provider(provider).dialects
     except LookupError:
         return False
-    return any(one.displayed_models for one in dialects if one.name == dialect)
+    return any(known.displayed_models for known in dialects if known.name == dialect)
 
 
 def names_of(model: str) -> list[str]:
@@ -53,14 +53,14 @@ def names_of(model: str) -> list[str]:
 
 def cost_text(result: Result) -> str:
     """The cost for people: the agent's own figure, the estimate, the difference; empty if neither is known."""
-    told, estimated = result.cost_usd, result.estimated_cost_usd
+    reported, estimated = result.cost_usd, result.estimated_cost_usd
     if not isinstance(estimated, float):
-        return f"${told:.4f}" if told is not None else ""
-    if told is None:
+        return f"${reported:.4f}" if reported is not None else ""
+    if reported is None:
         return f"${estimated:.4f} estimated"
-    percent = round(100 * (estimated - told) / told) if told else 0  # an int, which has no -0
-    apart = f", {percent:+d} %" if percent else ""
-    return f"${told:.4f} (estimated ${estimated:.4f}{apart})"
+    percent = round(100 * (estimated - reported) / reported) if reported else 0  # an int, which has no -0
+    deviation = f", {percent:+d} %" if percent else ""
+    return f"${reported:.4f} (estimated ${estimated:.4f}{deviation})"
 
 
 @cache
@@ -92,7 +92,7 @@ def _estimate(result: Result) -> float | None:
     if len(by_model) <= 1:
         by_model = {model: result.tokens} if model is not None else {}
     if not by_model or sum(tokens.input or 0 for tokens in by_model.values()) != (result.tokens.input or 0):
-        return None  # of the rest nobody knows whose it is
+        return None  # the rest belongs to an unknown model
     total = Decimal(0)
     when = result.session.started_at
     at = datetime.fromisoformat(when) if when is not None else None

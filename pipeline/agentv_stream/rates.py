@@ -1,7 +1,7 @@
 """List prices per token of a model: computed once from genai-prices, whose import takes longer than most answers.
 
 In: a model's name, and tokens of one of its days. Out: dollars. A rate depends on the day, and for some models on the
-size of a request; of a span of calls the mean request decides.
+size of a request; for a span of calls the mean request decides.
 """
 
 from bisect import bisect_right
@@ -105,7 +105,7 @@ class Rates:
         if not tiers or parts is None:
             return None
         mean = (span.tokens.input or 0) // max(1, span.model_calls)
-        tier = tiers[max(0, bisect_right([one.least for one in tiers], mean) - 1)]
+        tier = tiers[max(0, bisect_right([band.least for band in tiers], mean) - 1)]
         rates = (tier.fresh, tier.cached, tier.written, tier.written_1h, tier.output)
         return round(sum(rate * count for rate, count in zip(rates, parts, strict=True)) / _PICO_IN_ATTO)
 

@@ -112,13 +112,13 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
         settings = _with(settings, name, value, f"{project}{_line(project, name, value)}: {name.replace('_', '-')}")
     for name, value in _environment(environment).items():
         settings = _with(settings, name, value, _variable(name))
-    given = {name: value for name, value in options.items() if value is not None}
-    for name, value in given.items():
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name, value in chosen.items():
         try:
             _check(name, value)
         except ValueError as error:
             raise UsageError(f"--{name.replace('_', '-')} = {value}: {error}") from None
-    return replace(settings, **given)
+    return replace(settings, **chosen)
 
 
 _LEAST = {"max_record": 1, "bound": 0, "attempt": 0}
@@ -172,8 +172,8 @@ def _variable(name: str) -> str:
 
 def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """The settings given by variables; an empty variable counts as not set."""
-    given = {f.name: environment.get(_variable(f.name)) for f in fields(Settings)}
-    return {name: value for name, value in given.items() if value}
+    variables = {f.name: environment.get(_variable(f.name)) for f in fields(Settings)}
+    return {name: value for name, value in variables.items() if value}
 
 
 def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
@@ -186,7 +186,7 @@ def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
             try:
                 tools: Any = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
             except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
-                return path, {}  # somebody else's file; its own tools will complain
+                return path, {}  # another program's file; its own tools will complain
             table: Any = tools.get("agentv-stream", {}) if isinstance(tools, dict) else {}  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - TOML
             if not isinstance(table, dict):
                 raise UsageError(f"{path}: tool.agentv-stream is not a table of settings")

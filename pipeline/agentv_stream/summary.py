@@ -93,7 +93,8 @@ class SessionReader:
         return self.chain.pair
 
     def batches(self, companions: bool = True) -> Iterator[Batch]:
-        """Every batch, then those of further files and of sub-agents', then what the stages held back.
+        """Every batch, then those of further files and of sub-agents' files, then the batches that the stages held
+        back.
 
         `companions` False leaves sub-agents out, but not the log's further files, which are part of it.
         """
@@ -106,7 +107,7 @@ class SessionReader:
         yield from self.ending(companions)
 
     def ending(self, companions: bool = True) -> Iterator[Batch]:
-        """What follows the main file: further files, sub-agents' files, then what the stages held back."""
+        """The batches after the main file: further files, sub-agents' files, then those that the stages held back."""
         self.companions = companions_of(self.provider, self.file, companions, self._folder)
         contexts = {companion.path: companion.context for companion in self.companions}
         self._lines.contexts = contexts
@@ -119,7 +120,7 @@ class SessionReader:
         yield from self.chain.flush()
 
     def read_elsewhere(self, end: LinePosition) -> None:
-        """The main file was read by somebody else, to this place; `ending` follows."""
+        """The main file was read by another reader, to this place; `ending` follows."""
         self._lines.reader = LineReader(self.file)
         self._lines.reader.restore(end)
 

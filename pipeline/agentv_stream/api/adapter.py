@@ -50,7 +50,7 @@ class NormalizedCall(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """What agtrace calls an adapter: discovery, decoders and tool mapper of one provider."""
+    """An adapter in agtrace's sense: discovery, decoders and tool mapper of one provider."""
 
     provider: Provider
 
@@ -61,7 +61,7 @@ class Adapter:
 
     @property
     def roots(self) -> tuple[LogRoot, ...]:
-        """Where its logs are stored."""
+        """The places of its logs."""
         return self.provider.roots
 
     @property
@@ -101,8 +101,8 @@ class Adapter:
     def decode_record(self, data: bytes | bytearray | memoryview | str, dialect: str | None = None) -> list[AnyEvent]:
         """The events of a single record (one line), its calls normalised; empty if it is no record of this provider.
 
-        The dialect is the named one, else the most confident one, else the first that recognises the record. What a
-        decoder knows only from earlier records (a result's call, the model, cumulative counters) is missing.
+        The dialect is the named one, or the most confident one, or the first that recognises the record. Facts that a
+        decoder takes only from earlier records (a result's call, the model, cumulative counters) are missing.
 
         Raises: UsageError for a dialect that the provider does not have.
         """
@@ -128,10 +128,10 @@ class Adapter:
         batches = [*stage.push(batch), *stage.flush()]
         normalize = _normalize(self.provider.name)
         events: list[AnyEvent] = []
-        for one in batches:
-            normalize.push(one)
-            events += one.events
-        return events, not any(one.unknown or one.faults for one in batches)
+        for part in batches:
+            normalize.push(part)
+            events += part.events
+        return events, not any(part.unknown or part.faults for part in batches)
 
 
 def create_adapter(name: str) -> Adapter:
@@ -174,19 +174,19 @@ def normalize_tool_call(provider: str, call: Any) -> dict[str, Any]:
         stage = _normalize(provider)
     except KeyError:
         return members
-    given = members.get("input")
+    arguments = members.get("input")
     try:
-        if isinstance(given, Mapping) and not isinstance(given, dict):
-            given = _members(given)
-        raw = NULL if given is None else to_raw(given)
+        if isinstance(arguments, Mapping) and not isinstance(arguments, dict):
+            arguments = _members(arguments)
+        raw = NULL if arguments is None else to_raw(arguments)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         raw = NULL
     done = stage.call(_native(name, raw, ""))
     members[key] = done.tool
     if done.input_json is not raw:
         added: Any = done.input
-        old: Mapping[str, Any] = given if isinstance(given, Mapping) else {}  # pyright: ignore[reportUnknownVariableType] - any mapping
-        if isinstance(added, dict) and (given is None or isinstance(given, Mapping)):
+        old: Mapping[str, Any] = arguments if isinstance(arguments, Mapping) else {}  # pyright: ignore[reportUnknownVariableType] - any mapping
+        if isinstance(added, dict) and (arguments is None or isinstance(arguments, Mapping)):
             members["input"] = {**old, **{k: v for k, v in added.items() if k not in old}}  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType] - decoded JSON
     return members
 
@@ -198,7 +198,7 @@ def _members(call: Any) -> dict[str, Any]:
     if isinstance(call, Struct):
         return msgspec.structs.asdict(call)
     if is_dataclass(call):
-        return {one.name: getattr(call, one.name) for one in fields(call)}
+        return {member.name: getattr(call, member.name) for member in fields(call)}
     names: list[str] = [*getattr(call, "_fields", ()), *getattr(call, "__dict__", ())]  # a named tuple, an object
     for kind in type(call).__mro__:
         slots: Any = vars(kind).get("__slots__", ())

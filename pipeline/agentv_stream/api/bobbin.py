@@ -20,7 +20,8 @@ def parse_stream_json(
     printed with `--output-format json`, is the result. `first_edit_turn` counts turns from 1; bobbin's line count from
     0 is in `first_edit_turn_lines`.
 
-    Raises: TypeError for what is neither text nor bytes, such as the output of a process that was not captured (None).
+    Raises: TypeError for a value that is neither text nor bytes, such as the output of a process that was not captured
+    (None).
     Source: bobbin `eval/runner/agent_runner.py`, plan of 2026-02.
     """
     data = raw_output.encode("utf-8", "replace") if isinstance(raw_output, str) else raw_output
@@ -41,7 +42,7 @@ def parse_stream_json(
 
 
 def _reader(data: bytes) -> SessionReader:
-    """Of an output in which nothing shows whose it is, Claude's, whose function this was."""
+    """The reader of an output; without a mark of an agent it is Claude's, whose function this was."""
     try:
         return SessionReader([data], "<output>")
     except NotALog:

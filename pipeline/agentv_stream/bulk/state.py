@@ -21,7 +21,7 @@ from agentv_stream.bulk.unit import Finished, Unit, Work, printable
 from agentv_stream.bulk.verifying import is_staged_whole
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError, SinkError
-from agentv_stream.outputs.locks import Taken, take_lock
+from agentv_stream.outputs.locks import LockTaken, take_lock
 from agentv_stream.outputs.naming import prepare_folder
 from agentv_stream.sources.folder import parts_of
 
@@ -208,7 +208,7 @@ def _lock(place: Path) -> int | None:
     try:
         prepare_folder(place)
         return take_lock(place / "lock")
-    except Taken as error:
+    except LockTaken as error:
         raise SinkError(str(place), OSError("another import is at work there")) from error
     except OSError as error:
         raise SinkError(str(place), error) from error

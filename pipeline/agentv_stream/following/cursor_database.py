@@ -15,7 +15,7 @@ from typing import Any
 
 from agentv_stream.discovery.places import own_folder
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.outputs.locks import Taken, take_lock
+from agentv_stream.outputs.locks import LockTaken, take_lock
 from agentv_stream.outputs.naming import prepare_folder, temporary_name
 
 VERSION = 2
@@ -266,7 +266,7 @@ def _take_lock(folder: Path, consumer: str) -> int:
     name = sha256(consumer.encode(errors="surrogateescape")).hexdigest()[:16]
     try:
         lock = take_lock(folder / f"{name}.lock")
-    except Taken:
+    except LockTaken:
         lock = None
     if lock is None:  # SQLite needs locks, too: a file system without them is an error as well
         raise CursorError(f"another follower is at work for {consumer} (lock in {folder})")

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.outputs.locks import Taken, take_lock
+from agentv_stream.outputs.locks import LockTaken, take_lock
 from agentv_stream.outputs.naming import CASE, LETTERS, RESULT, TRAJECTORY, TRANSCRIPT, prepare_folder
 
 _OWN = (TRANSCRIPT, CASE, TRAJECTORY, LETTERS, RESULT)
@@ -26,7 +26,7 @@ def lock_folder(folder: Path) -> int | None:
     try:
         prepare_folder(folder)
         return take_lock(folder, folder=True)
-    except Taken as error:
+    except LockTaken as error:
         raise FolderInUse(f"another follower writes into {folder}") from error
     except OSError:
         return None

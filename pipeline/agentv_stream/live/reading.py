@@ -93,7 +93,7 @@ class Reading:
                 self._report.failures.append(error)
 
     def _copy(self, data: bytes) -> bytes:
-        """What `--tee` and `--tee-redacted` pass on."""
+        """The bytes that `--tee` and `--tee-redacted` pass on."""
         return data if self._redacted is None else self._redacted.push(data)
 
     async def _write_tee(self, data: bytes) -> None:

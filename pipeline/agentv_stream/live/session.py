@@ -267,7 +267,7 @@ class StreamSession:
     def _result(self) -> Result | None:
         if self.chain is None:
             return None
-        outputs = Outputs() if self._outputs is None else self._outputs.told()
+        outputs = Outputs() if self._outputs is None else self._outputs.written_paths()
         result = self.chain.observer.result(self.chain.pair.left, outputs, self._lists)
         settings = self.settings
         if settings.target is not None:

@@ -1,4 +1,4 @@
-"""Where spans are sent: the option `--otel` and the variables `OTEL_*` in, one endpoint out.
+"""The endpoint for spans. In: the option `--otel` and the variables `OTEL_*`. Out: one endpoint.
 
 Source: OpenTelemetry specification, "OpenTelemetry Protocol Exporter" and "Environment Variables".
 """

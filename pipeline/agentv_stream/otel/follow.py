@@ -1,4 +1,4 @@
-"""Spans of followed sessions: what a session completes is appended to a file, and to a spool that is sent.
+"""Spans of followed sessions: completed parts of a session are appended to a file, and to a spool that is sent.
 
 In: lines of OTLP JSON. They are never cut off again: if a session goes on after its end, its last spans are sent once
 more, under the same ids.
@@ -17,7 +17,7 @@ from agentv_stream.otel.spool import SpanFile, Spool
 
 
 class SpanFeed:
-    """Where the spans of all sessions go: to the file of `export`, and to `spool`. Raises: SinkError."""
+    """The destinations of the spans of all sessions: the file of `export`, and `spool`. Raises: SinkError."""
 
     def __init__(self, export: Export, spool: Spool | None) -> None:
         self._export = export
@@ -40,7 +40,7 @@ class SessionSpans:
 
     def __init__(self, feed: SpanFeed) -> None:
         self._feed = feed
-        self._ends: list[bytes] = []  # hashes of what was its end, and of its verdicts
+        self._ends: list[bytes] = []  # hashes of its end and of its verdicts
 
     def append(self, data: bytes) -> None:
         """Spans that are complete. Raises: SinkError."""

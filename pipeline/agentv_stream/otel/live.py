@@ -1,6 +1,6 @@
 """The sink of a live session that sends its spans. In: batches. Out: requests, sent by a task of its own.
 
-Nothing here waits for the endpoint: what it does not take in time is held up to a cap, and then given up.
+Nothing here waits for the endpoint: spans that it does not take in time are held up to a cap, and then given up.
 """
 
 import math
@@ -61,7 +61,7 @@ class OtelSink:
         self._deadline = math.inf  # seconds for the rest
 
     async def run(self) -> None:
-        """Sends what comes, until the session ends or the endpoint is given up."""
+        """Sends the spans as they come, until the session ends or the endpoint is given up."""
         try:
             with self._scope, self._receive:
                 async with self.sender as sender:

@@ -1,4 +1,4 @@
-"""What is exported, how and where: settings and the variables of OpenTelemetry in, one object out."""
+"""The options of the export. In: settings and the variables of OpenTelemetry. Out: one object."""
 
 import os
 from typing import TYPE_CHECKING

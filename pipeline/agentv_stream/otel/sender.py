@@ -1,7 +1,8 @@
 """Sends lines of OTLP JSON to an endpoint. In: lines, each one export request. Out: requests, until they are taken.
 
-What is busy or away is tried again, longer and longer apart, a bounded number of times. A request that is too large is
-sent in halves. What refuses us for good ends the sending, with one line that names the setting to change.
+An endpoint that is busy or away is tried again, longer and longer apart, a bounded number of times. A request that is
+too large is sent in halves. An endpoint that refuses us for good ends the sending, with one line that names the setting
+to change.
 """
 
 import gzip
@@ -48,7 +49,7 @@ class NotTaken(SinkError):
 
 @dataclass
 class Sent:
-    """What became of the spans. `rejected` are those that an endpoint took note of and did not keep."""
+    """The outcome of sending spans. `rejected` are those that an endpoint took note of and did not keep."""
 
     spans: int = 0
     requests: int = 0
@@ -58,7 +59,7 @@ class Sent:
     reason: str = ""
 
     def notes(self) -> list[str]:
-        """What a user has to know."""
+        """The messages for the user."""
         out: list[str] = []
         if self.rejected:
             why = f": {visible(self.reason, 200)}" if self.reason else ""
@@ -103,7 +104,7 @@ class Sender:
             await self._send(request)
 
     async def _send(self, request: Request) -> None:
-        if await self._taken(request):
+        if await self._accepted(request):
             self.sent.spans += len(spans_of(request))
             return
         halves = halved(request)
@@ -112,7 +113,7 @@ class Sender:
         for half in halves:
             await self._send(half)
 
-    async def _taken(self, request: Request) -> bool:
+    async def _accepted(self, request: Request) -> bool:
         """Whether the request was taken; False if it is too large. Raises: NotTaken."""
         endpoint = self.endpoint
         url = endpoint.urls["logs" if request.resource_logs else "traces"]
@@ -142,8 +143,8 @@ class Sender:
                 if status == 413:
                     return False
                 setting = _SETTINGS.get(status)
-                said = f"answered {status} {visible(answer.reason_phrase, 60)}".rstrip()
-                self.trouble = f"{said}; {setting}" if setting else said
+                answered = f"answered {status} {visible(answer.reason_phrase, 60)}".rstrip()
+                self.trouble = f"{answered}; {setting}" if setting else answered
                 if status not in BUSY:
                     raise NotTaken(url, self.trouble, final=True)
                 pause = _asked_for(answer.headers.get("retry-after")) or pause

@@ -13,7 +13,7 @@ from agentv_stream.otel.spool import append
 
 
 async def export_verdicts(session: StreamSession, results: Sequence[CaseResult]) -> None:
-    """What fails is a warning in the report. Raises: SinkError for the file."""
+    """Exports verdicts; a failure is a warning in the report. Raises: SinkError for the file."""
     spans, settings = session.spans, session.settings
     line = spans.verdicts(results) if spans is not None else b""
     if not line:

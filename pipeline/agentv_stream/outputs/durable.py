@@ -1,6 +1,6 @@
 """Puts written files on the disk, so that they survive a power cut: the file, then its name, then the folder.
 
-What is promised for each output is in docs/outputs.md. To wait for the disk costs milliseconds a file; several files
+The promise for each output is in docs/outputs.md. To wait for the disk costs milliseconds a file; several files
 are waited for at the same time (`together`), which costs a fraction of that.
 """
 

@@ -17,16 +17,16 @@ _ATTEMPT = re.compile(r"(.+)_(\d+)(?:-\d+)?")
 
 
 def told_twice(names: Iterable[str]) -> dict[str, str]:
-    """The names to leave out, each mapped to the one that is read instead. All names are from one folder.
+    """The names to leave out, each mapped to the name that is read instead. All names are from one folder.
 
-    Of a run the agent's own stream is read, else the transcript; of a session that was read, the transcript, else the
-    trajectory.
+    For a run the agent's own stream is read, or the transcript if there is none; for a session that was read, the
+    transcript, or the trajectory if there is none.
     """
     files: dict[str, dict[str, str]] = {}
     for name in names:
         if name.endswith(_ANY):  # skips agents' own logs, of which there may be ten thousand
             plain = unpacked_name(name)
-            end = next(one for one in _ENDS if plain.endswith(one))
+            end = next(suffix for suffix in _ENDS if plain.endswith(suffix))
             files.setdefault(plain.removesuffix(end), {})[end] = name
     left_out: dict[str, str] = {}
     for stem, forms in files.items():
@@ -37,7 +37,7 @@ def told_twice(names: Iterable[str]) -> dict[str, str]:
         best = next((forms[end] for end in _ENDS[:3] if end in forms), None)
         if best is None:
             continue
-        run = next((files[one] for one in _runs_of(stem) if one in files), dict[str, str]())
+        run = next((files[suffix] for suffix in _runs_of(stem) if suffix in files), dict[str, str]())
         if RAW_LOG in run:
             left_out[best] = best = run[RAW_LOG]
         elif TRACE in run:
@@ -47,7 +47,7 @@ def told_twice(names: Iterable[str]) -> dict[str, str]:
 
 
 def stem_in(name: str) -> str:
-    """The common beginning of the names of all outputs of a run, taken from one of them; empty for any other name."""
+    """The common beginning of the names of all outputs of a run, taken from any of them; empty for any other name."""
     plain = unpacked_name(name)
     return next((plain.removesuffix(end) for end in _ENDS if plain.endswith(end)), "")
 

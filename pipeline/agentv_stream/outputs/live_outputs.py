@@ -1,4 +1,4 @@
-"""The outputs of one live session: which sinks its settings ask for, where they write, and what was written."""
+"""The outputs of one live session: which sinks its settings ask for, where they write, and the written files."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -156,8 +156,8 @@ class LiveOutputs:
         """Whether outputs of an earlier reading were kept because this one ended early."""
         return self._names.kept
 
-    def told(self) -> Outputs:
-        """The paths of what was written, for the result."""
+    def written_paths(self) -> Outputs:
+        """The paths of the written files, for the result."""
         outputs = Outputs(transcript=_written(self.transcript))
         trajectory, log, dead_letters = map(_written, (self.trajectory, self.log, self.dead_letters))
         if trajectory is not None:
@@ -194,7 +194,7 @@ class LiveOutputs:
         return RenderSink("stream log", place, render, flush, another=another)
 
     def _known(self) -> bool:
-        """Whether the session can be named. A live one always can, from what is known when its first file is
+        """Whether the session can be named. A live one always can, from the facts that are known when its first file is
         created."""
         facts = self.observer.facts
         return not self.source.finished or is_known(facts)
@@ -206,7 +206,7 @@ class LiveOutputs:
         return partial(self._names.another, suffix) if self._names.exclusive else None
 
     def _propose(self) -> tuple[Path, str, Identity]:
-        """Folder, name and identity of the outputs, from what is known of the session so far."""
+        """Folder, name and identity of the outputs, from the facts of the session so far."""
         settings = self.settings
         path = None if self.source.name.startswith("<") else self.source.name
         arrived_ms, place = self.started_ms, None

@@ -6,7 +6,7 @@ from pathlib import Path
 from agentv_stream.outputs.publish import PRIVATE
 
 
-class Taken(Exception):
+class LockTaken(Exception):
     """Another process holds the lock."""
 
 
@@ -25,7 +25,7 @@ def take_lock(path: Path, *, folder: bool = False) -> int | None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(descriptor)
-        raise Taken(str(path)) from error
+        raise LockTaken(str(path)) from error
     except OSError:
         os.close(descriptor)
         return None

@@ -22,7 +22,7 @@ RESULT, CASE = ".result.json", ".case.jsonl"
 TRAJECTORY, TRACE = ".trajectory.json", ".trace.jsonl"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
-_APART = str.maketrans(":.", "--")
+_SEPARATED = str.maketrans(":.", "--")
 
 
 def safe_part(text: str) -> str:
@@ -33,7 +33,7 @@ def safe_part(text: str) -> str:
 
 def stem(started_ms: int, target: str, case: str, attempt: int | None = None) -> str:
     """The common beginning of a session's output names; the time is UTC."""
-    when = iso(nearest_date_ms(started_ms)).translate(_APART)
+    when = iso(nearest_date_ms(started_ms)).translate(_SEPARATED)
     tail = f"_{attempt}" if attempt is not None else ""
     return f"{when}_{safe_part(target)}_{safe_part(case)}{tail}"
 
@@ -101,6 +101,6 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
 
 
 def temporary_name(path: Path) -> Path:
-    """A hidden name beside a file, for its later replacement. Random: nobody can put a link there before, and what a
-    killed process left is not in the way of another with its id, as in containers."""
+    """A hidden name beside a file, for its later replacement. Random: no program can put a link there before, and the
+    files of a killed process are not in the way of another with its id, as in containers."""
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")

@@ -25,7 +25,7 @@ class OutputFile:
     `another`: the file must be new; if one exists, this returns the path to try next.
     `gather`: this many bytes are buffered before they are written. Only for finished inputs: behind a pipe everything
     goes to the kernel at once, so that nothing is lost when we are killed.
-    `told`: if `path` is a temporary name, the final path, which errors show.
+    `final`: if `path` is a temporary name, the final path, which errors show.
 
     `failed` is set by a write that failed. On close, a temporary file is then removed, and so is an empty file that we
     created.
@@ -37,11 +37,11 @@ class OutputFile:
         *,
         another: Callable[[], Path] | None = None,
         gather: int = 0,
-        told: Path | None = None,
+        final: Path | None = None,
     ) -> None:
         self.path = path
         self.failed = False
-        self.told = told
+        self.final = final
         self._made = False
         self._another = another
         self.gather = gather
@@ -109,7 +109,7 @@ class OutputFile:
         for _ in range(_MOST_TRIES):
             try:
                 file = await open_unbuffered(self.path, "xb", private_opener)
-            except FileExistsError:  # created by somebody after it was looked for
+            except FileExistsError:  # created by another process after it was looked for
                 self.path = await anyio.to_thread.run_sync(self._another)
             else:
                 self._made = True
@@ -146,7 +146,7 @@ class OutputFile:
             raise self._failure(error) from error
 
     async def close(self) -> None:
-        """Writes what was gathered; then the file is on the disk.
+        """Writes the buffered bytes; then the file is on the disk.
 
         Raises: SinkError (some file systems report a full disk only now), also if the file has been removed.
         """
@@ -165,7 +165,7 @@ class OutputFile:
             if self.size and not removed and not self.failed:
                 await anyio.to_thread.run_sync(sync_file, file.fileno())
             await file.close()
-            if self.size and self.told is None:
+            if self.size and self.final is None:
                 await anyio.to_thread.run_sync(sync_path, self.path.parent)
             if removed or (self.size > 0 and not os.path.lexists(self.path)):  # although every write to it succeeded
                 how = "removed" if removed else "moved away"
@@ -173,14 +173,14 @@ class OutputFile:
         except OSError as error:
             raise self._failure(error) from error
         finally:
-            temporary = self.told is not None
+            temporary = self.final is not None
             if self.failed and (temporary or (self._made and not self.size)):
                 await self.remove()
 
     @property
     def place(self) -> Path:
         """Its current or final path."""
-        return self.told or self.path
+        return self.final or self.path
 
     async def take_place(self) -> None:
         """Moves a closed temporary file to its final path. Raises: SinkError; the temporary file is removed then."""

@@ -17,11 +17,12 @@ _SUFFIXES = (TRANSCRIPT, CASE, TRAJECTORY, LETTERS, RAW_LOG, SUMMARY_LOG)
 
 
 class OutputNames:
-    """`propose` returns folder, name and identity from what is known of the session so far.
+    """`propose` returns folder, name and identity from the facts of the session so far.
 
-    `finished`: the outputs of an earlier reading of the same session are replaced; else an existing name gets `-2`.
-    `fixed`: the name was requested and is used even if it exists. `sure`: the first settled name is final; else it may
-    change until the transcript has its file. `whole` returns, at the end, whether all was read: if not, outputs of an
+    `finished`: the outputs of an earlier reading of the same session are replaced; otherwise an existing name gets
+    `-2`. `fixed`: the name was requested and is used even if it exists. `sure`: the first settled name is final;
+    otherwise it may change until the transcript has its file. `whole` returns, at the end, whether all was read: if
+    not, outputs of an
     earlier reading are kept. Methods access the disk.
     """
 
@@ -46,7 +47,7 @@ class OutputNames:
 
     @property
     def exclusive(self) -> bool:
-        """Whether an existing file of the same name must be somebody else's."""
+        """Whether an existing file of the same name must belong to another program."""
         return not (self._finished or self._fixed)
 
     def place(self) -> tuple[Path, str, Identity]:
@@ -63,9 +64,9 @@ class OutputNames:
         return folder / f"{name}{suffix}"
 
     def another(self, suffix: str) -> Path:
-        """As `file`, under another name: somebody else took this one at the same moment.
+        """As `file`, under another name: another process took this one at the same moment.
 
-        Later outputs get that name, too, unless the transcript already has one.
+        Later outputs also get that name, unless the transcript already has one.
         """
         if self.sure and self._settled is not None:
             return free_name(*self._settled, suffix)

@@ -72,7 +72,7 @@ class OutputSink:
     async def _begin(self) -> None:
         place, identity = await run_sync(self._place)
         if self._finished:
-            self._file = OutputFile(temporary_name(place), told=place)
+            self._file = OutputFile(temporary_name(place), final=place)
         else:
             self._file = OutputFile(place, another=self._another)
         await self._file.open()
@@ -126,7 +126,7 @@ class OutputSink:
 
     async def settle(self, keep: bool) -> None:
         """Replaces the output of an earlier reading, or with `keep` discards its own. Raises: SinkError."""
-        if self._file is None or self._file.told is None or self._file.failed:
+        if self._file is None or self._file.final is None or self._file.failed:
             return
         if keep:
             await self._file.remove()

@@ -37,7 +37,7 @@ class PipeOutput:
 
     Waiting blocks no thread: data are written when there is room, in pieces that fit, because we must not change the
     mode of a descriptor that is shared with others. In a terminal, control sequences in the JSON have no effect.
-    `left` says that the reader has gone, `gave_up` that nobody read before the deadline of `hurry`.
+    `left` means that the reader has gone, `gave_up` that it read nothing before the deadline of `hurry`.
     """
 
     def __init__(self, target: str) -> None:
@@ -80,7 +80,7 @@ class PipeOutput:
                 self._scope.deadline = self._deadline
 
     def close(self) -> None:
-        """Closes what was opened here, but not a descriptor that was given to us."""
+        """Closes a descriptor that was opened here, but not one of the caller."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None and self._own is None:
             os.close(descriptor)
@@ -92,7 +92,7 @@ class PipeOutput:
             try:
                 return os.open(self._target, os.O_WRONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
             except OSError as error:
-                if error.errno != errno.ENXIO:  # nobody has opened the other end yet
+                if error.errno != errno.ENXIO:  # no reader has opened the other end yet
                     raise
             await anyio.sleep(OPEN_SECONDS)
 

@@ -1,6 +1,6 @@
-"""Who a session is and how its outputs are named: decided here, for every driver.
+"""The identity of a session and the names of its outputs: decided here, for every driver.
 
-In: what the log has said so far, and where the log is. Out: the identity that every row of the outputs has, and the
+In: the facts in the log so far, and the place of the log. Out: the identity that every row of the outputs has, and the
 common beginning of their names.
 """
 
@@ -22,7 +22,7 @@ LIVE_PATIENCE = 64
 
 
 class Log(NamedTuple):
-    """Where a session is read from: `place` is a path or a URL, None for a pipe; `path` is how the rows name it.
+    """The place that a session is read from: `place` is a path or a URL, None for a pipe; `path` is its name in rows.
 
     `arrived_ms` (UTC) is when its first record came, or when the log was last changed.
     """
@@ -39,9 +39,9 @@ def identity_of(
     test_id: str | None = None,
     start: Callable[[str, str], int] | None = None,
 ) -> Identity:
-    """The session as far as it is known. `target` and `test_id` are those requested; else its provider, and its id.
+    """The session as far as it is known. `target` and `test_id` are those requested, or its provider and its id.
 
-    For a log without times `start(target, test_id)` says when the session began (UTC ms), else `log.arrived_ms` does.
+    For a log without times `start(target, test_id)` gives the beginning of the session (UTC ms), or `log.arrived_ms`.
     """
     facts = observer.facts
     target = target or observer.provider.name
@@ -58,7 +58,7 @@ def identity_of(
 class FixedIdentity:
     """The identity of a session that is being read, fixed by its first use: all its outputs have one name.
 
-    `observer` may be replaced by another one that continues with its state.
+    `observer` may be replaced by an observer that continues with its state.
     """
 
     def __init__(self, observer: Observer, log: Log, target: str | None = None) -> None:
@@ -72,7 +72,7 @@ class FixedIdentity:
         return self.certain() if self._identity is not None or is_known(self.observer.facts) else None
 
     def certain(self) -> Identity:
-        """What is known so far is all that will be known."""
+        """The facts known so far are all that will be known."""
         if self._identity is None:
             self._identity = identity_of(self.observer, self._log, self._target)
         return self._identity

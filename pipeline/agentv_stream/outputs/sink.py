@@ -1,4 +1,4 @@
-"""Where batches go: the contract of a sink, and the sink that renders batches into a file.
+"""The destination of batches: the contract of a sink, and the sink that renders batches into a file.
 
 Sinks take batches in order. If a required one fails the run fails; an optional one is detached with a warning.
 """

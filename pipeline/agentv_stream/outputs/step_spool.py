@@ -81,5 +81,5 @@ class StepSpool:
                 self._next[index], self._first[number] = self._first[number], index
 
     def close(self) -> None:
-        """Discards what is stored."""
+        """Discards the stored steps."""
         self._file.close()

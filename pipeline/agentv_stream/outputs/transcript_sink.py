@@ -25,7 +25,7 @@ class TranscriptSink:
     """The transcript. Its first row is held until the session is known, because every row names it: for at most 64
     records of a live stream, 4,096 of a finished one.
 
-    A session that is read again replaces its own file atomically; somebody else's file of that name is left alone. A
+    A session that is read again replaces its own file atomically; another program's file of that name is left alone. A
     file requested by its name (`named`) is overwritten, whatever it is.
     """
 
@@ -53,14 +53,14 @@ class TranscriptSink:
     @property
     def replaces(self) -> bool:
         """Whether it replaces the transcript of an earlier reading."""
-        return self._file is not None and self._file.told is not None and not self._kept
+        return self._file is not None and self._file.final is not None and not self._kept
 
     @property
     def path(self) -> Path | None:
         """The current or final path of the transcript; None before it exists, and if none was written."""
         if self._file is None or self._kept or self._file.got_nothing:
             return None
-        if self._file.told is not None and self._file.failed:
+        if self._file.final is not None and self._file.failed:
             return None
         return self._file.place
 
@@ -100,21 +100,21 @@ class TranscriptSink:
             return self._named is not None or is_of_session(wanted, identity.session_id)
 
         def another() -> Path:
-            """The path to use instead of one where somebody else created a file."""
+            """The path to use instead of a path where another process created a file."""
             if not replacing():
                 return self._names.another(TRANSCRIPT)
-            file.told = wanted
+            file.final = wanted
             return temporary_name(wanted)
 
         if self._named is not None and await run_sync(is_folder, wanted):
             raise SinkError(str(wanted), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
         if await run_sync(replacing):
-            file = OutputFile(temporary_name(wanted), gather=gather, told=wanted)
+            file = OutputFile(temporary_name(wanted), gather=gather, final=wanted)
         elif self._named is not None:
             file = OutputFile(wanted, gather=gather)
         else:
-            taken = await run_sync(os.path.lexists, wanted)
-            first = await run_sync(self._names.another, TRANSCRIPT) if taken else wanted
+            exists = await run_sync(os.path.lexists, wanted)
+            first = await run_sync(self._names.another, TRANSCRIPT) if exists else wanted
             file = OutputFile(first, another=another, gather=gather)
         self._file = file
         self._output.begin(identity, "")
@@ -146,8 +146,8 @@ class TranscriptSink:
             await self._apply(output.close(self._observer))
         finally:
             await file.close()
-        if file.told is not None and file.size and not file.failed:
-            self._kept = await run_sync(self._names.keeps, file.told)
+        if file.final is not None and file.size and not file.failed:
+            self._kept = await run_sync(self._names.keeps, file.final)
             if self._kept:
                 await file.remove()
             else:

@@ -1,4 +1,4 @@
-"""A tool call as HTML: its outcome, what it is about, its input (edits as diffs), its output."""
+"""A tool call as HTML: its outcome, its subject, its input (edits as diffs), its output."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

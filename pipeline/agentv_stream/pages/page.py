@@ -1,8 +1,8 @@
 """A session as one HTML file: completed messages in, the page out. Nothing is loaded from elsewhere.
 
 `message` renders a message as one line at once, which the caller stores. `document` gets the lines in the order of the
-messages, stream by stream, and adds what is known only at the end: totals, the list of prompts, the places of
-sub-agents. So no message is kept in memory, however long the session.
+messages, stream by stream, and adds the facts that are known only at the end: totals, the list of prompts, the places
+of sub-agents. So no message is kept in memory, however long the session.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,7 +49,7 @@ class Page:
         self._tasks: dict[str, tuple[str, int]] = {}  # by call id, for agents that are named after their call
 
     def take(self, batch: Batch) -> None:
-        """Notes what is not a message: compactions."""
+        """Notes events that are no message: compactions."""
         for event in batch.events:
             if type(event) is Notification and event.name == _COMPACTION:
                 found = self._compactions.setdefault(event.source.stream, [])
@@ -79,12 +79,12 @@ class Page:
         return f"{text[:LONGEST_TEXT]}\n\n… {len(text) - LONGEST_TEXT:,} characters left out …"
 
     def _head(self, message: Message) -> str:
-        who = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Late results"}[message.role]
+        speaker = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Late results"}[message.role]
         if message.injected or message.synthetic:
-            who = "Written by the program"
+            speaker = "Written by the program"
         if message.turn is not None:
-            who = f"Turn {message.turn}"
-        parts = [f'<a href="#{self._name(message)}">{who}</a>']
+            speaker = f"Turn {message.turn}"
+        parts = [f'<a href="#{self._name(message)}">{speaker}</a>']
         if message.source.time_ms is not None:
             parts.append(f"<time>{iso(message.source.time_ms)[:19].replace('T', ' ')}</time>")
         if message.model is not None:
@@ -114,7 +114,7 @@ class Page:
         return f'<div class="text" dir="auto">{body}</div>{more}'
 
     def _note(self, message: Message) -> None:
-        """Keeps what the lists at the top, the timeline and the places of sub-agents need."""
+        """Keeps the facts for the lists at the top, the timeline and the places of sub-agents."""
         stream, name = message.source.stream, self._name(message)
         begin_ms = message.source.time_ms
         if stream == MAIN and message.role == "user" and not message.injected and len(self._prompts) < MOST_LISTED:
@@ -240,9 +240,9 @@ def _facts(about: Result) -> Iterator[tuple[str, str]]:
     failed = sum(outcomes.get(name, 0) for name in FAILED_OUTCOMES)
     calls = f"{summary['turns']:,} turns, {summary['total_tool_calls']:,} calls"
     yield "Work", calls + (f', <span class="fail">{failed:,} failed</span>' if failed else "")
-    taken = "?" if tokens["input"] is None else f"{tokens['input']:,}"
+    prompt = "?" if tokens["input"] is None else f"{tokens['input']:,}"
     cached = f" ({tokens['cached']:,} cached)" if tokens["cached"] else ""
-    yield "Tokens", f"{taken} in{cached}, {escaped(output_text(tokens))} out"
+    yield "Tokens", f"{prompt} in{cached}, {escaped(output_text(tokens))} out"
     if about.cost_usd is not None:
         yield "Cost", f"${about.cost_usd:,.4f}"
     if about.faults:

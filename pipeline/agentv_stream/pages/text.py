@@ -74,7 +74,7 @@ def terminal(text: str) -> str:
 
 
 def _overwritten(text: str) -> str:
-    """What is left of lines that a program wrote again and again, as progress bars do."""
+    """The last state of lines that a program wrote again and again, as progress bars do."""
     return re.sub(r"[^\n]*\r(?=[^\r\n])", "", text.replace("\r\n", "\n")) if "\r" in text else text
 
 

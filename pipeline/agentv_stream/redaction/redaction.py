@@ -1,4 +1,4 @@
-"""What redaction needs besides our rules: the key, a user's rules and allow-list. In: settings. Out: a `Redactor`.
+"""Redaction's inputs besides our rules: the key, a user's rules and allow-list. In: settings. Out: a `Redactor`.
 
 A worker gets it in memory, as part of its work, and makes a redactor of its own.
 """
@@ -71,7 +71,7 @@ def redactor_for(settings: Settings) -> "Redactor | None":
 
 
 def redacted_copy(redactor: "Redactor") -> "RedactCopy":
-    """What redacts the copy of a stream of any agent, or of other text."""
+    """The redactor of a copy of a stream of any agent, or of other text."""
     from agentv_stages.providers import all_providers
     from agentv_stages.redaction.copied import RedactCopy
 

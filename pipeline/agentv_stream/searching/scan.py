@@ -1,4 +1,5 @@
-"""What one worker does for a search. In: logs. Out: which of them may hold the text; the places where a session does.
+"""The part of a search that one worker does. In: logs. Out: which of them may hold the text, and the places in
+sessions.
 
 Most logs do not hold it, so their raw bytes are examined first; only the others are decoded.
 """
@@ -22,7 +23,9 @@ SNIPPET_BEFORE, SNIPPET_AFTER = 80, 240  # characters
 
 
 class Wanted(Struct, frozen=True):
-    """What to look for, and when: UTC ms, None for no bound. `redaction` replaces secrets before texts are searched."""
+    """The text to look for, and the period: UTC ms, None for no bound. `redaction` replaces secrets before the
+    search.
+    """
 
     text: str
     case_sensitive: bool = False

@@ -53,7 +53,7 @@ def search_sessions(
     redaction: Redaction | None = None,
 ) -> Outcome:
     """Looks for `text` in the sessions below `roots` and in `files`; of at most `limit` sessions (0: all) the places
-    are returned. `redaction` replaces secrets by markers, which are what is searched then.
+    are returned. `redaction` replaces secrets by markers; then the markers are searched.
 
     Raises: SourceError for a file that cannot be read, UsageError.
     """

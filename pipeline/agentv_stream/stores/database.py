@@ -1,6 +1,6 @@
 """An SQLite database that another program may be writing: opened for reading, with its tables and plain cells.
 
-Nothing is written, and no files are created beside a database that nobody writes.
+Nothing is written, and no files are created beside a database without a writer.
 """
 
 import re
@@ -28,7 +28,8 @@ class ForeignStore(StoreError):
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens a database for reading. Without a write-ahead log nobody writes: then `immutable`, which creates no files.
+    """Opens a database for reading. Without a write-ahead log there is no writer: then `immutable`, which creates no
+    files.
 
     Raises: StoreError when there is none; sqlite3.Error.
     """
@@ -56,7 +57,7 @@ def tables_of(connection: sqlite3.Connection) -> Tables:
 
 def newer_tables(connection: sqlite3.Connection, tables: Tables, known: Collection[str]) -> tuple[str, ...]:
     """Tables of sessions or messages with a version that is not `known`, and with content: a later version of the
-    agent writes them, and what it wrote is not read."""
+    agent writes them, and their contents are not read."""
     names = [name for name in sorted(tables) if _OF_SESSIONS.match(name) and name not in known]
     return tuple(name for name in names if connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone())
 

@@ -71,7 +71,7 @@ class OpenCodeDatabase:
     old: bool
     new: bool
     unread: tuple[str, ...]
-    gone: dict[str, dict[str, RemovedMessage]] = field(default_factory=dict[str, dict[str, RemovedMessage]])
+    removed: dict[str, dict[str, RemovedMessage]] = field(default_factory=dict[str, dict[str, RemovedMessage]])
 
     def sessions(self) -> list[StoredSession]:
         found: dict[str, StoredSession] = {}
@@ -159,9 +159,9 @@ class OpenCodeDatabase:
         """Messages that 1.x added to a session after 2.x had copied it."""
         if not self.old or "time_created" not in self.tables["message"]:
             return iter(())
-        copied = self._one(_MIGRATED) if "time_updated" in self.tables.get("kv", ()) else None
+        copied = self._first_value(_MIGRATED) if "time_updated" in self.tables.get("kv", ()) else None
         if copied is None:
-            copied = self._one(_COMMON, session_id)
+            copied = self._first_value(_COMMON, session_id)
         if copied is None:
             return iter(())
         query = (
@@ -170,7 +170,7 @@ class OpenCodeDatabase:
         )
         return self._rows(query, (session_id, copied, session_id))
 
-    def _one(self, query: str, *values: str) -> int | None:
+    def _first_value(self, query: str, *values: str) -> int | None:
         row = self.connection.execute(query, values).fetchone()
         return whole(row[0]) if row else None
 
@@ -185,9 +185,9 @@ class OpenCodeDatabase:
         return heapq.merge(rows, self._contents(session_id, numbers), key=lambda row: row[0])
 
     def _removed(self, session_id: str) -> dict[str, RemovedMessage]:
-        found = self.gone.get(session_id)
+        found = self.removed.get(session_id)
         if found is None:
-            found = self.gone[session_id] = read_removed(self.connection, session_id)
+            found = self.removed[session_id] = read_removed(self.connection, session_id)
         return found
 
     def _parts(self, session_id: str, message_id: str) -> Iterator[tuple[str, bytes]]:

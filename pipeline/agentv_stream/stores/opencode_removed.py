@@ -50,8 +50,8 @@ def read_removed(connection: sqlite3.Connection, session_id: str) -> dict[str, R
     if not columns >= _COLUMNS:
         return {}
     query = "SELECT seq, data FROM event WHERE aggregate_id = ? AND type >= ? AND type < ? ORDER BY seq"
-    gone = (session_id, "message.removed.", "message.removed/")
-    names = {event.messageID for _, event in _events(connection, query, gone)}
+    parameters = (session_id, "message.removed.", "message.removed/")
+    names = {event.messageID for _, event in _events(connection, query, parameters)}
     if not names:
         return {}
     names -= {_text(row[0]) for row in connection.execute("SELECT id FROM message WHERE session_id = ?", (session_id,))}

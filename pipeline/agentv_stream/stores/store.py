@@ -86,7 +86,7 @@ def list_sessions(path: str | Path) -> list[StoredSession]:
 
 
 def unread_part(path: str | Path) -> str | None:
-    """What of a store is not read, as a message: tables of a later version; None where all is.
+    """The unread part of a store, as a message: tables of a later version; None where all is read.
 
     Raises: StoreError when it cannot be read.
     """
@@ -97,7 +97,9 @@ def unread_part(path: str | Path) -> str | None:
 
 
 def without_children(sessions: Collection[StoredSession]) -> list[StoredSession]:
-    """The sessions that are read on their own: all but those whose parent, with which they are read, is there, too."""
+    """The sessions that are read on their own: all except those whose parent, with which they are read, is also
+    there.
+    """
     there = {session.id for session in sessions}
     return [session for session in sessions if session.parent_id not in there]
 

@@ -1,6 +1,6 @@
 """The live view in the terminal: a table of sessions, and the events of one. Works in 60 columns over ssh.
 
-No key changes anything but what is shown.
+No key changes anything but the view.
 """
 
 import time
@@ -202,15 +202,15 @@ class WatchApp(App[None]):
             at = next((n for n, look in enumerate(looks) if look.key == selected), 0) if self._chosen else 0
             table.move_cursor(row=at, scroll=False)
             table.scroll_to(y=scrolled if self._chosen else 0, animate=False, force=True)
-        self._tell()
+        self._show_details()
 
-    def _tell(self) -> None:
+    def _show_details(self) -> None:
         look = next((look for look in self._looks if look.key == self._selected()), None)
         text = details(look, self.size.width - 2) if look is not None else Text("")
         self.details.update(text)
 
     def on_data_table_row_highlighted(self) -> None:
-        self._tell()
+        self._show_details()
 
     def on_data_table_row_selected(self) -> None:
         """Shows the events of the session under the cursor."""

@@ -16,7 +16,7 @@ FORGET_MS = 3_600_000  # how long a removed log is shown; the follower checks on
 
 
 class Feed:
-    """`round` reads the files, `looks` returns the rows. The plan's `wanted` excludes what is too old to show."""
+    """`round` reads the files, `looks` returns the rows. The plan's `wanted` excludes logs that are too old to show."""
 
     def __init__(self, plan: Plan) -> None:
         plan.files = False
@@ -24,7 +24,7 @@ class Feed:
         self.views: dict[int, SessionView] = {}
         self.troubles = ""
         self.caught_up = False  # set by the caller once a round has found nothing to read
-        self.follower = Follower(plan, None, self._say)
+        self.follower = Follower(plan, None, self._note)
         self.follower.observers.append(self._observe)
         self._next_scan = 0.0
         self._lock = threading.Lock()  # rounds run in one thread, rows are requested from another
@@ -91,7 +91,7 @@ class Feed:
         view.chain = chain
         return view
 
-    def _say(self, event: str, **facts: object) -> None:
+    def _note(self, event: str, **facts: object) -> None:
         if "blocked" in event or "failed" in event or "cannot be read" in event:
             self.troubles = f"{event}: {facts.get('error', '')}"
 

@@ -15,7 +15,7 @@ IDLE_SECONDS = 0.2  # between two checks of the files, while nothing grows
 
 def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str], None], once: bool) -> None:
     """Follows until interrupted, or with `once` until all is read; lines go to `write`, problems to `say`."""
-    told: dict[int, dict[str, Any]] = {}
+    printed: dict[int, dict[str, Any]] = {}
     troubles, due = "", 0.0
     while True:
         read = feed.round() or feed.follower.backlog
@@ -32,11 +32,11 @@ def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str
             for look in looks:
                 line = line_of(look)
                 same = {**line, "stalled": line["stalled"] is not None}  # the reason contains an age, which grows
-                if told.get(look.key) != same:
-                    told[look.key] = same
+                if printed.get(look.key) != same:
+                    printed[look.key] = same
                     lines.append(told_json({"time": iso(now), **line}) + b"\n")
-            for key in told.keys() - {look.key for look in looks}:
-                del told[key]
+            for key in printed.keys() - {look.key for look in looks}:
+                del printed[key]
             if lines:
                 write(b"".join(lines))
             if once:

@@ -1,4 +1,4 @@
-"""What the live view shows of a session. In: batches. Out: a `Look`. Uses no terminal and no clock of its own."""
+"""The row of a session in the live view. In: batches. Out: a `Look`. Uses no terminal and no clock of its own."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -91,7 +91,7 @@ class SessionView:
     """Collects what happens in one session. If everything is told again (`telling`) a new one begins: nothing counts
     twice.
 
-    Other threads than the one that reads may only see it between two batches.
+    Threads other than the reading thread may only see it between two batches.
     """
 
     session: Followed
@@ -124,7 +124,7 @@ class SessionView:
         self._know()
 
     def finish(self, batches: list[Batch], now_ms: int) -> None:
-        """Takes what the end of the input brings. It ends no call and no session: the agent may be running."""
+        """Takes the batches of the end of the input. It ends no call and no session: the agent may be running."""
         for batch in batches:
             for event in batch.events:
                 if not isinstance(event, ToolResult | SessionEnd):
@@ -139,7 +139,7 @@ class SessionView:
             time_ms = event.source.time_ms
             self.last_event_ms = max(self.last_event_ms or 0, time_ms) if self.dated else time_ms
             self.dated = True
-        else:  # a record that has no time says nothing of when the session went on if others have one
+        else:  # a record without a time shows no time of activity if others have one
             time_ms = self.last_event_ms if self.dated and self.last_event_ms is not None else now_ms
             self.last_event_ms = time_ms
         if event.source.stream == MAIN:
@@ -224,7 +224,7 @@ class SessionView:
 
 
 def _known_of(session: Followed, chain: SessionChain, open_calls: int, prompt: str) -> Known:
-    """What the chain of a session knows now; only for the thread that feeds it."""
+    """The current facts of a session's chain; only for the thread that feeds it."""
     left = chain.observer.status(open_calls)
     facts, totals, stats = chain.observer.facts, chain.observer.totals, chain.observer.stats
     tokens = totals.tokens()
