@@ -110,6 +110,7 @@ class SourceCheck:
     by_fail_fast: bool = False
     cases: list[CaseResult] = field(default_factory=list[CaseResult])
     specs: list[str] = field(default_factory=list[str])
+    places: list[list[tuple[str, int]]] = field(default_factory=list[list[tuple[str, int]]])
     warnings: list[str] = field(default_factory=list[str])
     companions: list[str] = field(default_factory=list[str])
     error: AgentvStreamError | None = None
@@ -167,6 +168,7 @@ def check_source(
         check.warnings.append(f"the spec has no case {task!r}: the run is not judged")
         return check
     check.specs = [str(spec.path) for spec, _ in chosen]
+    check.places = [member.places for _, member in chosen]
     checker = Checker([member for _, member in chosen])
     check.turns, checker.parts = checker.turns, parts
     try:

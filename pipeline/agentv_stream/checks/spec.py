@@ -47,6 +47,11 @@ class SpecCase:
     prompt: str | None = None
     left_out: int = 0
 
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        """File and line of each evaluator."""
+        return [(str(item.document.path), item.document.line(item.at)) for item in self.items]
+
     def build(self) -> Case:
         """A fresh case, for one stream. Raises: SpecError."""
         return Case(

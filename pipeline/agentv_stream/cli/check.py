@@ -31,6 +31,19 @@ def check(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for JUnit XML, or - for standard output.")
     ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File for a summary in Markdown, or - for standard output.")
+    ] = None,
+    comment: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File for a comment: the summary, shorter."),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Title of the summary; a comment is found again by it.")
+    ] = "agentv-stream",
+    annotations: Annotated[
+        str | None, typer.Option(metavar="github", help="Print workflow commands that mark the failed lines of specs.")
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Every source, case and evaluator, not only failures.")
     ] = False,
@@ -54,5 +67,9 @@ def check(
         subagents=subagents,
         verbose=verbose,
         redact=redact,
+        markdown_file=markdown,
+        comment_file=comment,
+        name=name,
+        annotations=annotations,
     )
     raise typer.Exit(code)

@@ -2,16 +2,19 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from agentv_stream.checks.check import (
+    SourceCheck,
     check_source,
     expand,
     report_json,
     report_jsonl,
     worth_telling,
 )
+from agentv_stream.checks.check_markdown import MOST_COMMENT, github_annotations, markdown
 from agentv_stream.checks.check_text import failures_first, junit, summary_line, table
 from agentv_stream.checks.spec import Spec, check_judges, load_spec
 from agentv_stream.cli.redacting import parts_for
@@ -19,8 +22,10 @@ from agentv_stream.cli.telling import check_one_user, print_bytes, say
 from agentv_stream.colour import palette, verdicts_in_colour
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.own_files import check_own_files
-from agentv_stream.errors import AgentvStreamError, NotALog, worst
+from agentv_stream.errors import AgentvStreamError, NotALog, UsageError, worst
 from agentv_stream.outputs.publish import means_stdout, publish_now
+
+Render: TypeAlias = Callable[[Sequence[SourceCheck]], bytes]
 
 
 def check_sources(
@@ -37,13 +42,25 @@ def check_sources(
     subagents: bool,
     verbose: bool = False,
     redact: bool | None = None,
+    markdown_file: Path | None = None,
+    comment_file: Path | None = None,
+    name: str = "agentv-stream",
+    annotations: str | None = None,
 ) -> int:
     """Checks all sources against all specs; returns the exit code."""
     try:
         parts = parts_for(redact)
-        outputs = (("--jsonl -", means_stdout(jsonl)), ("--junit -", means_stdout(junit_file)))
+        if annotations not in (None, "github"):
+            raise UsageError(f"--annotations: expected github, not {annotations!r}")
+        files: Sequence[tuple[str, Path | None, Render]] = (
+            ("--jsonl", jsonl, report_jsonl),
+            ("--junit", junit_file, junit),
+            ("--markdown", markdown_file, lambda checks: _encoded(markdown(checks, name))),
+            ("--comment", comment_file, lambda checks: _encoded(markdown(checks, name, MOST_COMMENT))),
+        )  # fmt: skip
+        outputs = [(f"{option} -", means_stdout(place)) for option, place, _ in files]
         check_one_user((("--json", as_json), *outputs))
-        check_own_files((("--jsonl", jsonl), ("--junit", junit_file)), (*specs, *sources))
+        check_own_files([(option, place) for option, place, _ in files], (*specs, *sources))
         loaded = [load_spec(path, threshold) for path in specs]
         tell_warnings(loaded)
         check_judges(loaded)
@@ -55,11 +72,13 @@ def check_sources(
         for check in checks:
             if check.error is not None:
                 say(str(check.error))
-        for place, render in ((jsonl, report_jsonl), (junit_file, junit)):
+        for _, place, render in files:
             if place is not None and str(place) == "-":
                 print_bytes(render(checks))
             elif place is not None:
                 publish_now(place, render(checks))
+        if annotations is not None:
+            print_bytes(_encoded("".join(f"{line}\n" for line in github_annotations(checks))))
         if as_json:
             print_bytes(report_json(checks))
         elif not any(wants for _, wants in outputs):
@@ -70,6 +89,10 @@ def check_sources(
         say(error)
         return error.exit_code
     return worst([check.exit_code for check in checks])
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def tell_warnings(specs: Sequence[Spec]) -> None:
