@@ -51,6 +51,9 @@ NOT_WRITTEN = {
     "goose-rows": "its sessions are written as databases, in test_goose",
     "goose-session": "no real one was seen; its messages are those of the stream, in test_goose",
     "goose-stream": "no real one was seen; in test_goose",
+    "amp-stream": "compared with a count of a real stream, in test_swe_agent_and_amp",
+    "amp-thread": "likewise",
+    "swe-agent": "likewise",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

@@ -15,7 +15,6 @@ from agentv_stream.summary import SessionReader, read_file
 from support.decoding import corpus
 
 FOREIGN = {
-    "amp-thread": "an Amp thread",
     "cursor-composer-db-dump": "a dump of Cursor's composer",
     "copilot-cli/10.jsonl": "a Poolside session",
 }
@@ -26,6 +25,7 @@ MANGLED = {"opencode-run-noisy"}
 tested with the letters put back."""
 
 DIALECTS = {
+    "amp-thread": {"amp-thread"},
     "acp": {"acp"},
     "claude-session": {"claude-session"},
     "claude-stream": {"claude-stream"},

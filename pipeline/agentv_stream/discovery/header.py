@@ -109,7 +109,7 @@ def read_header(path: str, only: Provider | None = None) -> Header | None:
     detector = Detector(only)
     state: tuple[Header, Decode] | None = None
     with open_plain(Path(path)) as file:
-        read, most = 0, MOST_DOCUMENT if path.endswith(".json") else MOST_BYTES
+        read, most = 0, MOST_DOCUMENT if path.endswith((".json", ".traj")) else MOST_BYTES
         while read < most:
             try:
                 data = file.read(STEP)

@@ -19,7 +19,7 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.sources.files import absolute, is_store_folder
 
-ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
+ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson", "**/*.traj")
 _REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")
 LAST_NS = (1 << 63) - 1  # the year 2262: SQLite, which stores signatures, has no larger integers
 IN_STORES = frozenset(("storage", "session", "message", "part", "session_diff", "todo", "project", "migration"))

@@ -1,6 +1,6 @@
 """Recognises logs of unsupported agents, and another session in the middle of a log.
 
-`foreign_agent`: first records in, "an Amp thread" out, for the error message.
+`foreign_agent`: first records in, "a Poolside session" out, for the error message.
 
 Source: the agents' documentation and logs in public repositories; each test is for something that no dialect here has.
 """
@@ -25,9 +25,7 @@ CLAUDE_ENVELOPE = b'"parentUuid":'
 
 
 def foreign_agent(head: Iterable[Line]) -> str | None:
-    """The kind of a foreign log, such as "an Amp thread"; None if unknown. The first of `AGENTS` that fits a record
-    wins.
-    """
+    """The kind of a foreign log, such as "a Poolside session"; None if unknown. The first fit in `AGENTS` wins."""
     lines = list(head)
     if lines and _starts(lines[0].get("schema_version"), "agentv_stream."):
         return OURS
@@ -50,14 +48,6 @@ def other_session(
     batch.fault("foreign-record", record, f"session {session_id} begins in the log of session {known}")
     batch.begun.append(Begun(record.row, known, session_id, header))
     return True
-
-
-def _amp_thread(line: Line) -> bool:
-    return _starts(line.get("id"), "T-") and ("created" in line or "messages" in line)
-
-
-def _amp_stream(line: Line) -> bool:
-    return _starts(line.get("session_id"), "T-") and line.get("type") in ("system", "assistant", "user", "result")
 
 
 def _droid_rpc(line: Line) -> bool:
@@ -103,10 +93,6 @@ def _openhands(line: Line) -> bool:
     return line.get("source") in ("agent", "user", "environment") and ("action" in line or "observation" in line)
 
 
-def _swe_agent(line: Line) -> bool:
-    return isinstance(line.get("trajectory"), list) and ("history" in line or "info" in line)
-
-
 def _messages(line: Line) -> bool:
     return line.get("role") in ("system", "user", "assistant") and "content" in line and "type" not in line
 
@@ -116,8 +102,6 @@ def _otlp(line: Line) -> bool:
 
 
 AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
-    ("an Amp thread", _amp_thread),
-    ("an Amp stream", _amp_stream),
     ("a Droid JSON-RPC stream", _droid_rpc),
     ("a compacted context of Cline", _cline_context),
     ("a dump of Cursor's composer", _cursor_composer),
@@ -127,7 +111,6 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("a list of events of Grok Build", _grok_events),
     ("a summary of Grok Build", _grok_summary),
     ("a log of OpenHands 0.x", _openhands),
-    ("a SWE-agent trajectory", _swe_agent),
     ("an OpenTelemetry export", _otlp),
     ("a plain list of messages", _messages),
 )

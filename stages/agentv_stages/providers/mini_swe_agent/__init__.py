@@ -1,6 +1,6 @@
 """mini-swe-agent (PyPI `mini-swe-agent`): trajectories of `mini` and of SWE-bench runs. Source: 1.1.0 to 2.4.6.
 
-SWE-agent's own `.traj` files are another format, which is not read.
+SWE-agent's own `.traj` files are another format, with a provider of its own.
 """
 
 from collections.abc import Mapping

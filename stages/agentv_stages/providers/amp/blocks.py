@@ -1,0 +1,88 @@
+"""Blocks of Amp's messages to events; streams and threads have the same ones, except for results."""
+
+from collections.abc import Sequence
+
+from msgspec import Raw
+
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Outcome,
+    Reasoning,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.model.payload import given, text_json, to_raw
+from agentv_stages.model.provider import REFUSED
+from agentv_stages.providers.amp.wire import Block, decode_shell
+
+ENDS: dict[str, Outcome] = {
+    "done": "ok",
+    "error": "error",
+    "cancelled": "cancelled",
+    "rejected-by-user": "denied",
+}
+UNFINISHED = "in-progress"
+
+
+def add_answer(
+    blocks: Sequence[Block],
+    place: str,
+    message_id: str,
+    source: Source,
+    batch: Batch,
+    model: str | None,
+    parent: str | None,
+) -> bool:
+    """Appends an answer; returns whether it asks for a tool."""
+    add, calls = batch.events.append, 0
+    for i, block in enumerate(blocks):
+        part, kind = f"{place}-{i}", block.type
+        if kind == "text":
+            add(AssistantText(source, part, message_id, text_json(block.text), model=model))
+        elif kind == "thinking":
+            add(Reasoning(source, part, message_id, text_json(block.thinking), model=model))
+        elif kind == "tool_use":
+            calls += 1
+            call_id, name = block.id or f"{message_id}{part}", block.name or "unknown"
+            add(ToolCall(source, part, message_id, call_id, name, block.input or EMPTY_OBJECT, parent, model))
+        else:
+            batch.ignore(f"block/{kind}")
+    return calls > 0
+
+
+def add_input(blocks: Sequence[Block], place: str, message_id: str, source: Source, batch: Batch) -> None:
+    """Appends the prompts and results of a user's message."""
+    for i, block in enumerate(blocks):
+        part, kind = f"{place}-{i}", block.type
+        if kind == "text":
+            batch.events.append(UserText(source, part, text_json(block.text), message_id))
+        elif kind == "tool_result":
+            _result(block, part, source, batch)
+        elif kind == "image":
+            batch.events.append(UserText(source, part, to_raw([{"type": kind}]), message_id))
+        else:
+            batch.ignore(f"block/{kind}")
+
+
+def _result(block: Block, part: str, source: Source, batch: Batch) -> None:
+    call_id, run = block.tool_use_id or block.toolUseID or "", block.run
+    if run is None:
+        output = block.content if given(block.content) else None
+        batch.events.append(ToolResult(source, part, call_id, output, "error" if block.is_error else "ok"))
+    elif run.status == UNFINISHED:
+        batch.ignore("result/in-progress")
+    else:
+        output, code = run.result if given(run.result) else run.error if given(run.error) else None, _code(run.result)
+        outcome: Outcome = ENDS.get(run.status or "", "ok")
+        batch.events.append(ToolResult(source, part, call_id, output, "error" if code else outcome, code))
+
+
+def _code(result: Raw) -> int | None:
+    try:
+        return decode_shell(result).exitCode if bytes(result)[:1] == b"{" else None
+    except REFUSED:
+        return None
