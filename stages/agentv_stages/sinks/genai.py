@@ -42,6 +42,7 @@ OLD_CACHE_WRITE = "gen_ai.usage.cache_creation.input_tokens"
 """The name of `gen_ai.usage.cache_write.input_tokens` before v0.1.0, for backends that know only that."""
 
 OWN: dict[str, Type] = {
+    "agentv_stream.session.id": "string",
     "agentv_stream.session.cwd": "string",
     "agentv_stream.session.format": "string",
     "agentv_stream.target": "string",
@@ -59,6 +60,10 @@ OWN: dict[str, Type] = {
     "agentv_stream.usage.output": "int",
     "agentv_stream.usage.output_at_least": "int",
     "agentv_stream.usage.reasoning": "int",
+    **{
+        f"agentv_stream.session.usage.{name}": "int"
+        for name in ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
+    },
     "agentv_stream.cost_usd": "double",
     "agentv_stream.retracted": "boolean",
     "agentv_stream.start": "string",

@@ -69,6 +69,7 @@ class AgentSpan(Struct):
     tokens: dict[str, int] = {}
     unsure: bool = False
     cost_usd: float | None = None
+    prompted: bool = False
     open: int = 0
     ended: bool = False
     changed: bool = True
@@ -76,6 +77,11 @@ class AgentSpan(Struct):
     held: list[Draft] = []
     first_text: str = ""
     last_text: str = ""
+
+    @property
+    def is_something(self) -> bool:
+        """Whether there is something to say: not if the log has records before its first prompt."""
+        return self.prompted or self.turns > 0 or self.calls > 0
 
     def lasts(self, *times: int | None) -> None:
         """It was at work at these times."""
@@ -117,6 +123,7 @@ class AgentsState(Struct):
     started: dict[str, str] = {}  # by agent id: the key of its call
     parents: dict[str, str] = {}  # by stream: the id of its call
     rows: dict[str, int] = {}  # of recent spans, by what identifies them
+    unpaired: int = 0  # calls that have left without a result
 
 
 class Agents:
@@ -141,7 +148,7 @@ class Agents:
         if message_id and message_id == state.last_id:
             return
         state.last_id = message_id
-        self._begin(message_id or str(state.count), row, time_ms)
+        self._begin(message_id or str(state.count), row, time_ms).prompted = True
 
     def _begin(self, key: str, row: int, time_ms: int | None) -> AgentSpan:
         trace_id = trace_id_of(self._session, key)

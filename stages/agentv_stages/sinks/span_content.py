@@ -65,10 +65,10 @@ class SpanContent:
 
     def of_call(self, paired: PairedCall) -> dict[str, Attribute]:
         """Arguments and result of a call."""
-        out: dict[str, Attribute] = {"gen_ai.tool.call.arguments": _json(self._value(paired.call.input_json))}
+        out: dict[str, Attribute] = {"gen_ai.tool.call.arguments": _as_text(self._value(paired.call.input_json))}
         result = paired.result
         if result is not None and result.output_json is not None:
-            out["gen_ai.tool.call.result"] = _json(self._value(result.output_json))
+            out["gen_ai.tool.call.result"] = _as_text(self._value(result.output_json))
         return out
 
     @staticmethod
@@ -139,6 +139,11 @@ def _list(messages: list[str]) -> str:
             break
         kept.append(message)
     return f"[{','.join(reversed(kept))}]"
+
+
+def _as_text(value: Any) -> str:
+    """A text as it is, anything else as JSON."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else _json(value)
 
 
 def _json(value: Any) -> str:

@@ -27,6 +27,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.message import Message, PairedCall, call_names
 from agentv_stages.model.otlp import CLIENT, ERROR, INTERNAL, Attribute, Span, Status, pairs
 from agentv_stages.model.recent import remember
+from agentv_stages.model.tokens import FIELDS
 from agentv_stages.sinks.genai import OLD_CACHE_WRITE, maker_of
 from agentv_stages.sinks.span_agents import MOST_PROMPTS, Agents, AgentSpan, AgentsState, Draft
 from agentv_stages.sinks.span_content import SpanContent
@@ -174,6 +175,8 @@ class Spans:
             if content is not None and message.content:
                 agent.last_text = content.text_of(message)
         names = call_names([paired.call.call_id for paired in message.calls])
+        if message.role == "tool":  # results of calls that have left without
+            self.agents.state.unpaired -= len(message.calls)
         for name, paired in zip(names, message.calls, strict=True):
             drafts.append(self._tool(paired, name, agent, position=len(drafts)))
         if content is not None:
@@ -230,6 +233,7 @@ class Spans:
         call, result = paired.call, paired.result
         span = Span(name=f"execute_tool {call.name}", kind=INTERNAL)
         outcome = "unpaired" if result is None else result.outcome or "ok"
+        self.agents.state.unpaired += outcome == "unpaired"
         attributes: dict[str, Attribute] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
@@ -295,7 +299,7 @@ class Spans:
         out: list[Span] = []
         prompts = self.agents.prompts
         for agent in prompts[:-1]:
-            if agent.changed and not agent.open and not (finished and agent.pending):
+            if agent.changed and agent.is_something and not agent.open and not (finished and agent.pending):
                 out.append(self._agent(agent))
         while len(prompts) > MOST_PROMPTS:
             oldest = prompts.pop(0)
@@ -312,16 +316,17 @@ class Spans:
         out += [self._agent(agent) for agent in self.agents.subagents if agent.changed]
         prompts = self.agents.prompts
         for agent in prompts[:-1]:
-            if agent.changed:
+            if agent.changed and agent.is_something:
                 out.append(self._agent(agent))
         if prompts:
             last = prompts[-1]
             if len(prompts) == self.agents.state.count == 1 and last.cost_usd is None:
                 last.cost_usd = observer.totals.cost_usd
-            out.append(self._agent(last, observer.status(open_calls=last.open)))
+            out.append(self._agent(last, observer))
         return out
 
-    def _agent(self, agent: AgentSpan, status: str | None = None) -> Span:
+    def _agent(self, agent: AgentSpan, ended: Observer | None = None) -> Span:
+        """The span of an agent; `ended`: with it the session has ended, so its status and totals are known."""
         identity, name = self.identity, agent.name or agent.stream.partition(":")[2]
         agent.changed = False
         span = Span(agent.trace_id, agent.span_id, agent.parent_id, f"invoke_agent {name}", INTERNAL)
@@ -345,7 +350,12 @@ class Spans:
                 attributes[f"agentv_stream.usage.{key}{at_least}"] = agent.tokens[key]
         if agent.cost_usd is not None:
             attributes["agentv_stream.cost_usd"] = float(agent.cost_usd)
-        if status is not None:
+        if ended is not None:
+            tokens = ended.totals.tokens()
+            for key in FIELDS if not tokens.unsure else ():
+                if (total := getattr(tokens, key)) is not None:
+                    attributes[f"agentv_stream.session.usage.{key}"] = total
+            status = ended.status(self.agents.state.unpaired)
             attributes["agentv_stream.status"] = status
             if status in FAILED_STATUS:
                 attributes["error.type"] = status
@@ -360,8 +370,8 @@ class Spans:
     def _shared(self, stream: str) -> dict[str, Attribute]:
         identity = self.identity
         shared: dict[str, Attribute] = {}
-        if not identity.session_id.startswith("unknown-"):  # never one that the log does not contain
-            shared["gen_ai.conversation.id"] = identity.session_id
+        invented = identity.session_id.startswith("unknown-")  # the conventions want ids that the log contains
+        shared["agentv_stream.session.id" if invented else "gen_ai.conversation.id"] = identity.session_id
         if stream != MAIN:
             shared["agentv_stream.stream"] = stream
         return shared

@@ -1,0 +1,230 @@
+"""What a span says of a conversation: attributes in, parts of messages out, in one form for all dialects."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from agentv_stages.providers.otlp import names
+from agentv_stages.providers.otlp.wire import SpanFacts, as_list, as_object
+
+_INDEX = re.compile(r"(\d+)\.(.*)", re.DOTALL)
+
+
+class Said(NamedTuple):
+    """A part of a message. `kind` is text, reasoning, call or response; `value` are the arguments, or the output."""
+
+    role: str
+    kind: str
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    value: Any = None
+
+
+def first(span: SpanFacts, keys: Iterable[str]) -> Any:
+    """The value under the first of the names that the span has."""
+    attributes = span.attributes
+    return next((attributes[key] for key in keys if attributes.get(key) not in (None, "")), None)
+
+
+def text_first(span: SpanFacts, keys: Iterable[str]) -> str | None:
+    value = first(span, keys)
+    return value if isinstance(value, str) else None
+
+
+def whole_first(span: SpanFacts, keys: Iterable[str]) -> int | None:
+    value = first(span, keys)
+    return int(value) if isinstance(value, (int, float)) and value >= 0 else None
+
+
+def parsed(value: Any) -> Any:
+    """A value that may be JSON in a text."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def outputs(span: SpanFacts) -> list[Said]:
+    """What the model answered."""
+    return _first_of(
+        lambda: _messages(span.attributes.get("gen_ai.output.messages"), "assistant"),
+        lambda: _indexed(span, "llm.output_messages.", "message."),
+        lambda: _indexed(span, "gen_ai.completion.", ""),
+        lambda: _of_adk(as_object(parsed(span.attributes.get("gcp.vertex.agent.llm_response"))).get("content")),
+        lambda: _of_vercel(span),
+        lambda: _of_events(span, ("gen_ai.choice",)),
+    )
+
+
+def inputs(span: SpanFacts) -> list[Said]:
+    """What the model was given: often the whole conversation so far."""
+    return _first_of(
+        lambda: _messages(span.attributes.get("gen_ai.input.messages"), "user"),
+        lambda: _indexed(span, "llm.input_messages.", "message."),
+        lambda: _indexed(span, "gen_ai.prompt.", ""),
+        lambda: _of_adk_request(as_object(parsed(span.attributes.get("gcp.vertex.agent.llm_request")))),
+        lambda: _messages(span.attributes.get("ai.prompt.messages"), "user"),
+        lambda: _of_events(span, ("gen_ai.user.message", "gen_ai.tool.message", "gen_ai.system.message")),
+    )
+
+
+def _first_of(*readers: Any) -> list[Said]:
+    for read in readers:
+        found: list[Said] = read()
+        if found:
+            return found
+    return []
+
+
+def _text(value: Any) -> str:
+    """The text of a content: itself, or the texts of its blocks."""
+    if isinstance(value, str):
+        return value
+    texts = [_text(as_object(block).get("text", as_object(block).get("content"))) for block in as_list(value)]
+    return "".join(text for text in texts if text)
+
+
+def _messages(value: Any, role: str) -> list[Said]:
+    """Messages of the GenAI conventions, with `parts` or with `content` and `tool_calls`."""
+    found: list[Said] = []
+    for message in map(as_object, as_list(parsed(value))):
+        who = str(message.get("role", role))
+        for part in map(as_object, as_list(message.get("parts"))):
+            found += _part(who, part)
+        if "parts" not in message:
+            found += _plain_message(who, message)
+    return found
+
+
+def _part(role: str, part: dict[str, Any]) -> list[Said]:
+    kind, content = part.get("type"), part.get("content", part.get("text"))
+    if kind == "text":
+        return [Said(role, "text", _text(content))]
+    if kind in ("reasoning", "thinking"):
+        return [Said(role, "reasoning", _text(content))]
+    if kind == "tool_call":
+        name, call = str(part.get("name", "")), str(part.get("id") or "")
+        return [Said(role, "call", "", call, name, parsed(part.get("arguments", part.get("args"))))]
+    if kind == "tool_call_response":
+        return [Said(role, "response", "", str(part.get("id") or ""), "", part.get("response", part.get("result")))]
+    return []
+
+
+def _plain_message(role: str, message: dict[str, Any]) -> list[Said]:
+    if role == "tool":
+        call = message.get("tool_call_id", message.get("id")) or ""
+        return [Said(role, "response", "", str(call), "", message.get("content"))]
+    found = [Said(role, "text", text)] if (text := _text(message.get("content"))) else []
+    for call in map(as_object, as_list(parsed(message.get("tool_calls")))):
+        function = as_object(call.get("function")) or call
+        arguments = parsed(function.get("arguments", function.get("args")))
+        found.append(Said(role, "call", "", str(call.get("id") or ""), str(function.get("name", "")), arguments))
+    return found
+
+
+def _indexed(span: SpanFacts, prefix: str, inner: str) -> list[Said]:
+    """Messages whose members are attributes each: `llm.output_messages.0.message.content`."""
+    messages = _numbered(span.attributes, prefix)
+    found: list[Said] = []
+    for message in messages:
+        members = {key.removeprefix(inner): value for key, value in message.items()}
+        role = str(members.get("role", "assistant"))
+        blocks = _numbered(members, "contents.")
+        content = members.get("content") or "".join(str(b.get("message_content.text", "")) for b in blocks)
+        calls = [
+            {
+                "id": call.get("tool_call.id", call.get("id")),
+                "name": call.get("tool_call.function.name", call.get("name")),
+                "arguments": call.get("tool_call.function.arguments", call.get("arguments")),
+            }
+            for call in _numbered(members, "tool_calls.")
+        ]
+        known = {"content": content, "tool_calls": calls, "tool_call_id": members.get("tool_call_id")}
+        found += _plain_message(role, known)
+    return found
+
+
+def _numbered(members: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Members below `prefix` + number, by number."""
+    found: dict[int, dict[str, Any]] = {}
+    for key, value in members.items():
+        match = _INDEX.match(key, len(prefix)) if key.startswith(prefix) else None
+        if match is not None and len(match[1]) < 6:
+            found.setdefault(int(match[1]), {})[match[2]] = value
+    return [found[number] for number in sorted(found)]
+
+
+def _of_adk(content: Any) -> list[Said]:
+    message = as_object(content)
+    role = "user" if message.get("role") == "user" else "assistant"
+    found: list[Said] = []
+    for part in map(as_object, as_list(message.get("parts"))):
+        call, response = as_object(part.get("function_call")), as_object(part.get("function_response"))
+        if call:
+            found.append(Said(role, "call", "", str(call.get("id") or ""), str(call.get("name", "")), call.get("args")))
+        elif response:
+            found.append(Said("tool", "response", "", str(response.get("id") or ""), "", response.get("response")))
+        elif isinstance(part.get("text"), str):
+            found.append(Said(role, "reasoning" if part.get("thought") else "text", part["text"]))
+    return found
+
+
+def _of_adk_request(request: dict[str, Any]) -> list[Said]:
+    return [said for content in as_list(request.get("contents")) for said in _of_adk(content)]
+
+
+def _of_vercel(span: SpanFacts) -> list[Said]:
+    found: list[Said] = []
+    text = span.attributes.get("ai.response.text")
+    if isinstance(text, str) and text:
+        found.append(Said("assistant", "text", text))
+    for call in map(as_object, as_list(parsed(span.attributes.get("ai.response.toolCalls")))):
+        own, name = str(call.get("toolCallId", "")), str(call.get("toolName", ""))
+        found.append(Said("assistant", "call", "", own, name, parsed(call.get("args", call.get("input")))))
+    return found
+
+
+def _of_events(span: SpanFacts, kinds: tuple[str, ...]) -> list[Said]:
+    """Messages as events (conventions to 1.36): in the body of a log, or in the attributes of an event of the span."""
+    found: list[Said] = []
+    for event in span.events:
+        if event.name not in kinds:
+            continue
+        body = as_object(parsed(event.attributes.get("body"))) or event.attributes
+        message = as_object(parsed(body.get("message"))) or body
+        role = {"gen_ai.choice": "assistant", "gen_ai.tool.message": "tool"}.get(event.name, "user")
+        found += _plain_message(role, message) if event.name != "gen_ai.system.message" else []
+    return found
+
+
+def arguments(span: SpanFacts) -> Any:
+    """The arguments in the span of a call, without what LangChain wraps them in."""
+    value = parsed(first(span, names.ARGUMENTS))
+    wrapped = (
+        as_object(value).get("input_str") if "metadata" in as_object(value) or "tags" in as_object(value) else None
+    )
+    return parsed(wrapped) if wrapped is not None else value
+
+
+class Returned(NamedTuple):
+    """What a call returned; `failed` as far as the output says it, `call` is the id of the call if it says that."""
+
+    value: Any
+    failed: bool = False
+    call: str = ""
+
+
+def returned(span: SpanFacts) -> Returned:
+    """The output in the span of a call, without what LangChain wraps it in."""
+    value = parsed(first(span, names.RESULT))
+    members = as_object(as_object(value).get("output")) or as_object(value)
+    inner = as_object(members.get("kwargs")) or (
+        as_object(members.get("data")) if members.get("type") == "tool" else {}
+    )
+    if "content" in inner and ("lc" in members or members.get("type") == "tool"):
+        return Returned(inner["content"], inner.get("status") == "error", str(inner.get("tool_call_id") or ""))
+    return Returned(value, as_object(value).get("isError") is True)

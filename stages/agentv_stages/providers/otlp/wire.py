@@ -1,0 +1,192 @@
+"""OTLP JSON, and Tempo's form of it, to spans with plain attributes; spans that cannot be used are named.
+
+Source: opentelemetry-proto's JSON mapping; numbers as text or as numbers, ids in hexadecimal or base64, attributes of
+any type. Tempo writes `batches` and `instrumentationLibrarySpans`.
+"""
+
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+from msgspec import Struct
+
+_MOST_DEPTH = 20
+
+
+class Event(Struct):
+    """An event of a span, or a log record about it."""
+
+    name: str
+    attributes: dict[str, Any] = {}
+
+
+class SpanFacts(Struct):
+    """A span. Times are UTC ms; `row`, `offset` and `length` are those of its record, `number` is its place among all
+    spans. `error`: its status is an error."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start_ms: int
+    end_ms: int
+    start_ns: int
+    end_ns: int
+    error: bool
+    scope: str
+    version: str | None
+    attributes: dict[str, Any]
+    events: list[Event]
+    number: int
+    row: int
+    offset: int
+    length: int
+
+
+class Part(NamedTuple):
+    """The spans or log records of one scope, still as they are in the JSON."""
+
+    resource: dict[str, Any]
+    scope: str
+    spans: list[dict[str, Any]]
+    logs: list[dict[str, Any]]
+
+
+class Unusable(ValueError):
+    """A span that cannot be used; the message says why."""
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """A decoded JSON value if it is an object; otherwise an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """A decoded JSON value if it is an array; otherwise an empty one."""
+    found: list[Any] = value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return found
+
+
+def _items(value: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
+    """The objects of a list under one of the names."""
+    found = next((value[name] for name in names if isinstance(value.get(name), list)), None)
+    return [as_object(item) for item in as_list(found) if isinstance(item, dict)]
+
+
+def _object(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The object under one of the names."""
+    return as_object(next((value[name] for name in names if isinstance(value.get(name), dict)), None))
+
+
+def parts_of(record: Mapping[str, Any]) -> Iterator[Part]:
+    """The parts of one export request, or of a document with a whole trace."""
+    trace = _object(record, "trace") or record
+    for resource in (
+        *_items(trace, "resourceSpans", "resource_spans", "batches"),
+        *_items(trace, "resourceLogs", "resource_logs"),
+    ):
+        attributes = plain(_object(resource, "resource").get("attributes"))
+        for scope in _items(
+            resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs"
+        ):
+            name = _object(scope, "scope", "instrumentationLibrary").get("name")
+            spans, logs = _items(scope, "spans"), _items(scope, "logRecords", "log_records")
+            yield Part(attributes, name if isinstance(name, str) else "", spans, logs)
+
+
+def plain(pairs: object, depth: int = 0) -> dict[str, Any]:
+    """Attributes as plain values."""
+    entries = map(as_object, as_list(pairs))
+    return {str(entry["key"]): _value(entry.get("value"), depth) for entry in entries if "key" in entry}
+
+
+def _value(value: Any, depth: int) -> Any:
+    """The plain value of an `AnyValue`."""
+    if not isinstance(value, dict) or depth > _MOST_DEPTH:
+        return None
+    for name, content in as_object(value).items():
+        match name:
+            case "intValue" | "int_value":
+                return _whole(content)
+            case "arrayValue" | "array_value":
+                return [_value(item, depth + 1) for item in as_list(as_object(content).get("values"))]
+            case "kvlistValue" | "kvlist_value":
+                return plain(as_object(content).get("values"), depth + 1)
+            case _:
+                return content
+    return None
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, (int, float)):
+        return int(value)
+    return int(value) if isinstance(value, str) and len(value) < 20 and value.lstrip("-").isdecimal() else None
+
+
+def _hex(value: object, digits: int) -> str:
+    """An id as hexadecimal digits; "" for none. Raises: Unusable."""
+    if not isinstance(value, str) or not value:
+        return ""
+    if len(value) == digits:
+        try:
+            return bytes.fromhex(value).hex()
+        except ValueError:
+            pass
+    try:
+        data = b64decode(value, validate=True)  # as protobuf's own JSON mapping has it
+    except (Error, ValueError):
+        data = b""
+    if len(data) * 2 != digits:
+        raise Unusable(f"an id of {len(value)} characters where {digits} hexadecimal digits are expected")
+    return data.hex()
+
+
+def _nanoseconds(span: Mapping[str, Any], *names: str) -> int:
+    for name in names:
+        found = _whole(span.get(name))
+        if found is not None:
+            return max(found, 0)
+    return 0
+
+
+def span_of(span: Mapping[str, Any], part: Part, number: int, place: tuple[int, int, int]) -> tuple[SpanFacts, str]:
+    """A span, and what is wrong with it although it can be used. Raises: Unusable."""
+    trace, own = _hex(span.get("traceId", span.get("trace_id")), 32), _hex(span.get("spanId", span.get("span_id")), 16)
+    if not trace or not own:
+        raise Unusable("a span without an id")
+    start = _nanoseconds(span, "startTimeUnixNano", "start_time_unix_nano")
+    end = _nanoseconds(span, "endTimeUnixNano", "end_time_unix_nano")
+    trouble = "a span that ends before it begins" if end < start else ""
+    status = _object(span, "status").get("code")
+    version = part.resource.get("service.version")
+    name = span.get("name")
+    facts = SpanFacts(
+        trace,
+        own,
+        _hex(span.get("parentSpanId", span.get("parent_span_id")), 16),
+        name if isinstance(name, str) else "",
+        start // 1_000_000,
+        max(start, end) // 1_000_000,
+        start,
+        max(start, end),
+        status in (2, "2", "STATUS_CODE_ERROR"),
+        part.scope,
+        version if isinstance(version, str) else None,
+        plain(span.get("attributes")),
+        [Event(str(event.get("name")), plain(event.get("attributes"))) for event in _items(span, "events")],
+        number,
+        *place,
+    )
+    return facts, trouble
+
+
+def log_of(record: Mapping[str, Any]) -> tuple[str, str, Event]:
+    """Trace, span and contents of a log record. Raises: Unusable."""
+    attributes = plain(record.get("attributes"))
+    body = record.get("body")
+    if body is not None:
+        attributes["body"] = _value(body, 0)
+    name = record.get("eventName", record.get("event_name")) or attributes.get("event.name") or ""
+    trace = _hex(record.get("traceId", record.get("trace_id")), 32)
+    return trace, _hex(record.get("spanId", record.get("span_id")), 16), Event(str(name), attributes)
