@@ -11,7 +11,8 @@ from agentv_stream.errors import SinkError
 from agentv_stream.live.session import StreamSession
 from agentv_stream.live.session_report import Report
 from agentv_stream.outputs import transcript_sink
-from agentv_stream.outputs.case_sink import CaseSink
+from agentv_stream.outputs.document_sink import DocumentSink
+from agentv_stream.outputs.documents import CaseDocument
 from agentv_stream.outputs.transcript_file import is_of_session, log_of
 from agentv_stream.settings import Settings, Shape
 from agentv_stream.sources.source import FileSource
@@ -190,7 +191,7 @@ async def test_whose_transcript_a_file_is(tmp_path: Path) -> None:
 
 async def test_the_case_line_appears_at_the_end_and_at_once(tmp_path: Path) -> None:
     way = Way(tmp_path)
-    sink = CaseSink(way.names(), way.observer)
+    sink = DocumentSink(CaseDocument(way.observer, lambda: way.place()[2]), way.names(), way.about)
     for batch in way.batches():
         await sink.write(batch)
         assert not list(tmp_path.glob("[!.]*"))

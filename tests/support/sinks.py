@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentv_stages.chain.consolidate import Consolidate
+from agentv_stages.figures.result import Result
 from agentv_stages.model.batch import Batch
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.outputs.output_names import OutputNames
@@ -39,6 +40,9 @@ class Way:
             self.observer, test_id="t", target="base", session_id=session, path="log.jsonl", started_ms=0
         )
         return self.folder, "name", identity
+
+    def about(self) -> Result:
+        return self.observer.result(self._reader.pair.left, lists=False)
 
     def batches(self) -> Iterator[Batch]:
         consolidate = Consolidate()

@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator
 from functools import lru_cache, partial
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -27,23 +26,21 @@ from agentv_stages.model.payload import NULL, told_path
 from agentv_stages.sinks.outputs import Wanted
 from agentv_stages.sinks.suffixes import SPANS
 from agentv_stream.bulk import object_store, rows
+from agentv_stream.bulk.document_file import DocumentFile
 from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.object_store import is_url
 from agentv_stream.bulk.own_stages import stages_of
 from agentv_stream.bulk.session_outputs import SessionOutputs
 from agentv_stream.bulk.staging import Staging
-from agentv_stream.bulk.trajectories import TrajectoryFile
 from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work, printable
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SinkError
+from agentv_stream.outputs.documents import AtifDocument
 from agentv_stream.outputs.durable import SYNC, together
 from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
 from agentv_stream.outputs.session_name import FixedIdentity, Log
 from agentv_stream.sources.folder import may_be_companions, parts_of
 from agentv_stream.summary import SessionReader, without_collector
-
-if TYPE_CHECKING:
-    from agentv_stream.pages.page_file import PageFile
 
 TAIL_BYTES = 4096
 KEPT_BYTES = 4 * 1024 * 1024
@@ -155,8 +152,8 @@ class Session:
         self.key = key_of(unit.name)
         self.identity: FixedIdentity | None = None
         self.outputs: SessionOutputs | None = None
-        self.trajectory: TrajectoryFile | None = None
-        self.page: PageFile | None = None
+        self.trajectory: DocumentFile | None = None
+        self.page: DocumentFile | None = None
         self.spans: SessionOutputs | None = None
         self._damage: list[DamagedArchive] = []
         self._pieces: Generator[bytes] | None = None  # of the main file
@@ -190,7 +187,7 @@ class Session:
             self.outputs = SessionOutputs(folder, self.key, work.run, identity)
         if work.trajectories is not None:
             folder = work.trajectories.replace("{provider}", provider)
-            self.trajectory = TrajectoryFile(folder, partial(identity.name, self.key), work.run)
+            self.trajectory = DocumentFile(AtifDocument(), folder, partial(identity.name, self.key), work.run)
         if work.pages is not None:
             self.page = _page_file(work, work.pages.replace("{provider}", provider), partial(identity.name, self.key))
         if work.export is not None and work.state is not None:
@@ -350,12 +347,12 @@ class Session:
             self.worker.staging.abandon()
 
 
-def _page_file(work: Work, folder: str, stem: Callable[[], str]) -> "PageFile":
-    from agentv_stream.pages.page_file import PageFile  # with Markdown
+def _page_file(work: Work, folder: str, stem: Callable[[], str]) -> DocumentFile:
+    from agentv_stream.pages.making import PageMaker  # with Markdown
     from agentv_stream.redaction.redaction import redactor_of
 
     redaction = work.page_redaction
-    return PageFile(folder, stem, work.run, None if redaction is None else redactor_of(redaction))
+    return DocumentFile(PageMaker(None if redaction is None else redactor_of(redaction)), folder, stem, work.run)
 
 
 def _stored(source: str, session: str, subagents: bool) -> Generator[bytes]:

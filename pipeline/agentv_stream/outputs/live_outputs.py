@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
+from msgspec import UNSET
 
-from agentv_stages.figures.result import Observer, Outputs
+from agentv_stages.figures.result import Observer, Outputs, Result
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.payload import told_path
 from agentv_stages.sinks.output import Output, lines_of
@@ -16,7 +17,8 @@ from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_o
 from agentv_stages.sinks.suffixes import SPANS
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.otel.options import export_of
-from agentv_stream.outputs.case_sink import CaseSink
+from agentv_stream.outputs.document_sink import DocumentSink
+from agentv_stream.outputs.documents import AtifDocument, CaseDocument
 from agentv_stream.outputs.naming import LETTERS, log_folder
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.output_sink import OutputSink, remove_letters
@@ -24,7 +26,6 @@ from agentv_stream.outputs.pipe_output import cannot_seek
 from agentv_stream.outputs.session_name import Log as SessionLog
 from agentv_stream.outputs.session_name import changed_ms, identity_of, is_known, name_of
 from agentv_stream.outputs.sink import RenderSink, Sink
-from agentv_stream.outputs.trajectory_sink import TrajectorySink
 from agentv_stream.outputs.transcript_sink import TranscriptSink
 from agentv_stream.outputs.transcript_stream import TranscriptStream, make_transcript, transcript_file
 from agentv_stream.settings import Settings
@@ -34,14 +35,13 @@ from agentv_stream.sources.source import ByteSource
 if TYPE_CHECKING:  # httpx and protobuf are extras
     from agentv_stages.sinks.span_log import SpanLog
     from agentv_stream.otel.live import OtelSink
-    from agentv_stream.pages.page_sink import PageSink
 
 
 class LiveOutputs:
     """`observer` identifies the session; `started_ms` (UTC) is used if its log has no times.
 
     `whole` returns, at the end, whether all of the source was read; `warn` takes lines for the user. `open_calls` and
-    `verdicts` are for the page, once all was seen.
+    `verdicts` are for documents, once all was seen.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class LiveOutputs:
         self.observer = observer
         self.started_ms = started_ms
         self.transcript: TranscriptSink | None = None
-        self.trajectory: TrajectorySink | None = None
-        self.page: PageSink | None = None
+        self.trajectory: DocumentSink | None = None
+        self.page: DocumentSink | None = None
         self.open_calls: Callable[[], list[str]] = list[str]
         self.verdicts: Callable[[], list[Any]] = list[Any]
         self.dead_letters: OutputSink | None = None
@@ -92,21 +92,29 @@ class LiveOutputs:
             sinks.append(self.exporter)
             self.spans = self.exporter.output
         if transcript and settings.transcript_shape == "case":
-            sinks.append(CaseSink(self._names, self.observer))
+            sinks.append(
+                DocumentSink(CaseDocument(self.observer, self._identity), self._names, self._about, rescued=True)
+            )
         if settings.page:
             self.page = self._page_sink()
             sinks.append(self.page)
         if transcript and settings.transcript_shape == "atif":
-            self.trajectory = TrajectorySink(self._names, self.observer)
+            self.trajectory = DocumentSink(AtifDocument(), self._names, self._about)
             sinks.append(self.trajectory)
         return sinks
 
-    def _page_sink(self) -> "PageSink":
-        from agentv_stream.pages.page_sink import PageSink  # with the rules of redaction, and Markdown
+    def _page_sink(self) -> DocumentSink:
+        from agentv_stream.pages.making import PageMaker  # with the rules of redaction, and Markdown
         from agentv_stream.redaction.redaction import redaction_with, redactor_of
 
         redactor = None if self.settings.redact else redactor_of(redaction_with(self.settings))
-        return PageSink(self._names, self.observer, redactor, self.open_calls, self.verdicts)
+        return DocumentSink(PageMaker(redactor), self._names, self._about)
+
+    def _about(self) -> Result:
+        """The result of the session, once all was seen."""
+        about = self.observer.result(self.open_calls(), lists=False)
+        about.verdicts = self.verdicts() or UNSET
+        return about
 
     def _sink(self, output: Output) -> Sink:
         """The sink that carries out what an output asks for."""
@@ -218,7 +226,7 @@ class LiveOutputs:
         return log_folder(settings.out, identity.provider), name_of(identity, settings.attempt), identity
 
 
-def _written(sink: "TranscriptSink | TrajectorySink | RenderSink | OutputSink | PageSink | None") -> str | None:
+def _written(sink: TranscriptSink | RenderSink | OutputSink | DocumentSink | None) -> str | None:
     """The path of a sink's file, if it was created; for a transcript through a pipe, the requested name."""
     if isinstance(sink, TranscriptStream):
         return sink.written

@@ -19,7 +19,9 @@ _decode = msgspec.json.Decoder(SavedMessages).decode
 
 
 class PageMaker:
-    """`redactor` is for a session whose records are not redacted; its page is."""
+    """The page as a `Document`. `redactor` is for a session whose records are not redacted; its page is."""
+
+    name, suffix = "page", PAGE
 
     def __init__(self, redactor: Redactor | None = None, full: bool = False) -> None:
         self._redactor = redactor

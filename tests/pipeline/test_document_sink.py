@@ -10,7 +10,8 @@ import pytest
 from agentv_stream.errors import SinkError
 from agentv_stream.live.session import StreamSession
 from agentv_stream.live.session_report import Report
-from agentv_stream.outputs.trajectory_sink import TrajectorySink
+from agentv_stream.outputs.document_sink import DocumentSink
+from agentv_stream.outputs.documents import AtifDocument
 from agentv_stream.settings import Settings
 from agentv_stream.sources.source import FileSource
 from agentv_stream.summary import summarize
@@ -35,12 +36,12 @@ def read(path: Path) -> Any:
 
 async def written(folder: Path, *, finished: bool = False) -> Path:
     way = Way(folder)
-    return await way.through(TrajectorySink(way.names(finished), way.observer))
+    return await way.through(DocumentSink(AtifDocument(), way.names(finished), way.about))
 
 
 async def test_it_appears_at_the_end_and_at_once(tmp_path: Path) -> None:
     way = Way(tmp_path)
-    sink = TrajectorySink(way.names(), way.observer)
+    sink = DocumentSink(AtifDocument(), way.names(), way.about)
     for batch in way.batches():
         await sink.write(batch)
         assert not list(tmp_path.glob("[!.]*"))
@@ -62,7 +63,7 @@ async def test_a_stream_leaves_alone_what_stands_there_and_a_finished_session_ta
 
 async def test_without_messages_there_is_none(tmp_path: Path) -> None:
     way = Way(tmp_path)
-    sink = TrajectorySink(way.names(), way.observer)
+    sink = DocumentSink(AtifDocument(), way.names(), way.about)
     await sink.close(True)
     assert sink.path is None
     assert not list(tmp_path.iterdir())
@@ -70,7 +71,7 @@ async def test_without_messages_there_is_none(tmp_path: Path) -> None:
 
 async def test_after_a_failure_nothing_is_left_of_it(tmp_path: Path) -> None:
     way = Way(tmp_path)
-    sink = TrajectorySink(way.names(), way.observer)
+    sink = DocumentSink(AtifDocument(), way.names(), way.about)
     for batch in way.batches():
         await sink.write(batch)
     await sink.close(False)
