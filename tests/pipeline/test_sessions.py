@@ -258,3 +258,14 @@ def test_two_followers_of_one_place_do_not_run_together(home: Path) -> None:
 def test_wrong_options_are_usage_errors(home: Path) -> None:
     for options in (["--from", "middle"], ["--keep", "some"], ["--metrics", "nowhere"], ["--until-idle", "long"]):
         assert call("tail", "--all", "--once", *options, cwd=home).returncode == 2
+
+
+def test_a_pipe_gets_whole_ids_projects_models_and_prompts(home: Path) -> None:
+    session = "a-session-with-a-long-name-0123456789"
+    log = home / ".claude" / "projects" / "-home-dev-app" / f"{session}.jsonl"
+    record = claude_records(session, 1)[0].replace(b"please work", b"please work " * 12)
+    log.write_bytes(record.replace(b"/home/dev/app", b"/home/dev/a-project-with-a-long-name") + b"\n")
+    (line,) = [line for line in call("sessions", cwd=home).stdout.splitlines() if line.startswith(session)]
+    assert "…" not in line
+    assert line.endswith(session)
+    assert "please work please work" in line

@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from agentv_stages.figures.merge import Figures
-from agentv_stages.model.visible import counted, padded, visible
+from agentv_stages.model.visible import columns, counted, padded, visible
 from agentv_stream.cli.figure_rows import cost_cell, safe_cell
 from agentv_stream.cli.roots import roots_there
 from agentv_stream.cli.telling import say
-from agentv_stream.colour import palette
+from agentv_stream.colour import STATUSES, Palette, palette
 from agentv_stream.discovery.discover import Session, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
@@ -91,17 +91,16 @@ def list_sessions(listing: Listing, form: str, unread: list[str] | None = None) 
         return "".join(msgspec.json.encode(row).decode("utf-8", "replace") + "\n" for row in rows)
     if not found:
         return "" if unread and not every else _none(len(every), places)
-    width = max(60, shutil.get_terminal_size((120, 40)).columns)
-    room = _room(width)
-    agent = max(8, *(len(session.header.provider) for session in found))
-    costs = f"{'status':10} {'cost $':>8} " if listing.figures and width >= COSTS else ""
-    titles = (
-        f"{'session':13} {'agent':{agent}} {'age':>4} {'size':>6} {costs}{'project':{room}} {'model':{room}}     prompt"
-    )
     paint = palette(sys.stdout)
-    lines = [paint("bold", visible(titles, width))]
+    room = _room(found)
+    costs = f"{'status':10} {'cost $':>8} " if listing.figures and room.costs else ""
+    titles = (
+        f"{'session':{room.id}} {'agent':{room.agent}} {'age':>4} {'size':>6} {costs}"
+        f"{'project':{room.project}} {'model':{room.model}.{room.model}}     prompt"
+    )
+    lines = [paint("bold", visible(titles, room.line))]
     show = known if costs else None
-    lines += [line for session in shown for line in _lines(session, 0, listing.tree, width, agent, show)]
+    lines += [line for session in shown for line in _lines(session, 0, listing.tree, room, show, paint)]
     if len(shown) < len(tops):
         lines.append(paint("dim", f"… {len(tops) - len(shown)} more; --limit 0 shows all"))
     if rates is not None and costs and any(one.filled_pico for one in (known or {}).values()):
@@ -168,22 +167,53 @@ def _node(session: Session, known: Known, tree: bool) -> dict[str, object]:
     return row | {"children": [_node(child, known, tree) for child in session.children]} if tree else row
 
 
-def _lines(session: Session, depth: int, tree: bool, width: int, agent: int, known: Known) -> list[str]:
+class _Room(NamedTuple):
+    """Widths of columns, and of a line (None: as long as it is)."""
+
+    id: int
+    agent: int
+    project: int
+    model: int
+    line: int | None
+
+    @property
+    def costs(self) -> bool:
+        return self.line is None or self.line >= COSTS
+
+
+def _room(sessions: Sequence[Session]) -> _Room:
+    """The widths for a terminal, such that there is also room for the prompt; in a pipe nothing is cut."""
+    agent = max(8, *(len(session.header.provider) for session in sessions))
+    if not sys.stdout.isatty():
+        longest = [
+            max(columns(visible(text)) for text in texts)
+            for texts in zip(*((s.id, project_of(s.header.cwd), s.header.model or "?") for s in sessions), strict=True)
+        ]
+        return _Room(max(13, longest[0]), agent, max(8, longest[1]), max(8, longest[2]), None)
+    width = max(60, shutil.get_terminal_size((120, 40)).columns)
+    names = 22 if width >= WIDE else 12 if width >= NARROW else 8
+    return _Room(13, agent, names, names if width >= NARROW else 0, width)  # a prompt says more than a model
+
+
+def _lines(session: Session, depth: int, tree: bool, room: _Room, known: Known, paint: Palette) -> list[str]:
     session.read_texts()
     header = session.header
     project = project_of(header.cwd)
     agents = f" +{len(session.agents)}" if session.agents else ""
     lead = "  " * depth + ("└ " if depth else "")
-    about = f"{header.provider:{agent}} {age(session.updated_ms):>4} {size_text(session.size):>6}"
-    head = f"{lead}{padded(session.id, 13)} {about}"
-    room = _room(width)
+    about = f"{header.provider:{room.agent}} {age(session.updated_ms):>4} {size_text(session.size):>6}"
+    head = f"{lead}{padded(session.id, room.id)} {about}"
+    status, begin = "", len(head) + 1
     if known is not None:
         figures = known.get(session.path)
         status = next(iter(figures.by_status), "?") if figures is not None else "?"
         head += f" {padded(status, 10)} {cost_cell(figures) if figures is not None else '?':>8}"
     prompt = visible(header.prompt or header.title or "", 200)
-    text = f"{head} {padded(project, room)} {padded(header.model or '?', room)}{agents:>4} {prompt}"
-    lines = [visible(text.rstrip(), width)]
+    text = f"{head} {padded(project, room.project)} {padded(header.model or '?', room.model) if room.model else ''}{agents:>4} {prompt}"
+    line, end = visible(text.rstrip(), room.line), begin + len(status)
+    if status and line[begin:end] == status:
+        line = line[:begin] + paint(STATUSES.get(status, "warn"), status) + line[end:]
+    lines = [line]
     if tree:
         for files in (
             *([file] for file in session.further[:MOST_NAMED]),
@@ -192,15 +222,10 @@ def _lines(session: Session, depth: int, tree: bool, width: int, agent: int, kno
         ):
             if files:
                 more = f" and {counted(len(files) - 1, 'file')} more" if len(files) > 1 else ""
-                lines.append(visible(f"{'  ' * (depth + 1)}· {Path(files[0]).name}{more}", width))
+                lines.append(visible(f"{'  ' * (depth + 1)}· {Path(files[0]).name}{more}", room.line))
         for child in session.children:
-            lines += _lines(child, depth + 1, tree, width, agent, known)
+            lines += _lines(child, depth + 1, tree, room, known, paint)
     return lines
-
-
-def _room(width: int) -> int:
-    """Width of the columns for project and model, such that there is also room for the prompt."""
-    return 22 if width >= WIDE else 12 if width >= NARROW else 8
 
 
 def age(then_ms: int) -> str:
