@@ -214,7 +214,8 @@ def test_cursors_are_listed_shown_and_reset(home: Path) -> None:
 def test_faults_are_listed_shown_and_retried(home: Path) -> None:
     call("tail", "--all", "--once", "--out", "out", cwd=home)
     listed = call("faults", "list", "out", cwd=home).stdout
-    assert listed.startswith("not-json")
+    name, reason, *_ = listed.split("  ")
+    assert (reason, call("faults", "show", name, cwd=home).stdout) == ("not-json", "not json\n")
     (row,) = [json.loads(line) for line in call("faults", "list", "out", "--json", cwd=home).stdout.splitlines()]
     assert call("faults", "show", row["letter"], cwd=home).stdout == "not json\n"
     assert "0 of 1" in call("faults", "retry", "out", cwd=home).stderr

@@ -27,7 +27,7 @@ def test_figures_are_never_cut(tmp_path: Path, columns: int) -> None:
     for name in ("calls", "tokens in", "tokens out", "cost $"):
         assert name in table[0]
     assert "308,600" in table[-1]
-    assert ("cached" in table[0]) is (columns >= 80)
+    assert ("cached" in table[0]) is (columns >= 120)
 
 
 @pytest.mark.parametrize("columns", [80, 120])

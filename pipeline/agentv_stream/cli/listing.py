@@ -209,7 +209,8 @@ def _lines(session: Session, depth: int, tree: bool, room: _Room, known: Known, 
         status = next(iter(figures.by_status), "?") if figures is not None else "?"
         head += f" {padded(status, 10)} {cost_cell(figures) if figures is not None else '?':>8}"
     prompt = visible(header.prompt or header.title or "", 200)
-    text = f"{head} {padded(project, room.project)} {padded(header.model or '?', room.model) if room.model else ''}{agents:>4} {prompt}"
+    model = padded(header.model or "?", room.model) if room.model else ""
+    text = f"{head} {padded(project, room.project)} {model}{agents:>4} {prompt}"
     line, end = visible(text.rstrip(), room.line), begin + len(status)
     if status and line[begin:end] == status:
         line = line[:begin] + paint(STATUSES.get(status, "warn"), status) + line[end:]
