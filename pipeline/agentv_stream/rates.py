@@ -7,9 +7,6 @@ size of a request; for a span of calls the mean request decides.
 from bisect import bisect_right
 from datetime import UTC, datetime, time
 from decimal import Decimal
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,6 +18,7 @@ from agentv_stages.model.times import nearest_date_ms
 from agentv_stages.model.tokens import Tokens
 from agentv_stream.extras import extra
 from agentv_stream.prices import MOST_TOKENS, check_installed, dated_prices, is_displayed, names_of, price_table_date
+from agentv_stream.release import installed
 
 ATTO = 10**18
 _PICO_IN_ATTO = 10**6
@@ -45,15 +43,9 @@ class DatedTiers(Struct, array_like=True, frozen=True):
     tiers: list[Tier]
 
 
-@cache
 def installed_version() -> str | None:
-    """The version of genai-prices; None if it is not installed. Its metadata takes 20 ms to read, its folder none."""
-    spec = find_spec("genai_prices")
-    places = spec.submodule_search_locations if spec is not None else None
-    for place in places or ():
-        for info in Path(place).parent.glob("genai_prices-*.dist-info"):
-            return info.name.removeprefix("genai_prices-").removesuffix(".dist-info")
-    return None if spec is None else "unknown"
+    """The version of genai-prices; None if it is not installed."""
+    return installed("genai-prices")
 
 
 _decode = msgspec.json.Decoder(list[DatedTiers]).decode

@@ -4,6 +4,8 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -98,3 +100,19 @@ def test_import_leaves_out_what_last_changed_outside_of_the_period(home: Path) -
     done = run("import", str(logs), "--dry-run", "--json", "-", "--since", "yesterday")
     assert [row["source"] for row in json.loads(done.stdout)["sources"]] == [str(newest)]
     assert str(newest) not in run("import", str(logs), "--dry-run", "--until", "yesterday").stdout
+
+
+def test_nothing_is_imported_that_an_answer_does_not_need(tmp_path: Path) -> None:
+    """Importing every provider took longer than all the rest."""
+    make_folder(tmp_path / "logs", 2)
+    code = (
+        "import sys; from agentv_stream.bulk.run import summarize_groups as add;"
+        f"done = add([{str(tmp_path / 'logs')!r}], cache=True).done;"
+        "print(done, *(name for name in sys.modules if name.startswith('agentv_stages.providers.')"
+        " or name in ('genai_prices', 'typer', 'rich', 'importlib.metadata')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    count, *loaded = done.stdout.split()
+    assert count == "2"
+    assert {name.split(".")[2] for name in loaded if name.startswith("agentv_stages")} == {"claude"}
+    assert not [name for name in loaded if not name.startswith("agentv_stages")]

@@ -126,7 +126,7 @@ def test_a_plot_names_each_figure_and_says_where_it_is_a_lower_bound(tmp_path: P
     told = _run("stats", EXAMPLES, tmp_path / "silent.jsonl", "--plot", place, "-q", "--engine", "serial")
     assert told.exit_code == 0, told.output
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", place.read_text(encoding="utf-8"))
-    assert {"22", "≥200k", "2.6k", "5", "48k", "903"} <= set(texts), texts
+    assert {"22", "≥200k", "2.6k", "5", "48.2k", "903"} <= set(texts), texts
 
 
 @pytest.mark.filterwarnings("error")

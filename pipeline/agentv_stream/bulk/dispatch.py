@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agentv_stream.bulk.grouping import Grouping
     from agentv_stream.bulk.kept_figures import KeptFigures  # SQLite: 5 ms that only a cache needs
 
+SMALL_BYTES = 16 * 1024 * 1024
 DIED = "the worker that read it died (out of memory?)"
 Watch = Callable[[Report, Task], None]
 
@@ -27,8 +28,14 @@ def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | E
     sessions. A daemonic process (a worker of a caller's pool) cannot start one."""
     if engine != "process":
         return engine
-    alone = len(units) <= 1 and not any(fits(work, unit) for unit in units)
+    few = len(units) <= 1 or (work.apart and _are_small(units))
+    alone = few and not any(fits(work, unit) for unit in units)
     return "serial" if alone or current_process().daemon else engine
+
+
+def _are_small(units: Sequence[Unit]) -> bool:
+    """Whether one core has added up all before a pool has started; the sizes of sessions in stores are not known."""
+    return sum(unit.size for unit in units) < SMALL_BYTES and all(unit.session is None for unit in units)
 
 
 def do_all(
