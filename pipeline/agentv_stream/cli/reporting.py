@@ -36,6 +36,7 @@ def write_report(
         if place is not None and is_result(place):
             raise UsageError(f"--out {place} is a result, which would be lost; give another file")
         comparison = compare(results, baseline, candidate, streams)
+        comparison.folder = place.parent if place is not None else None
         for warning in comparison.warnings:
             say(f"warning: {warning}")
         for note in comparison.notes:

@@ -22,6 +22,7 @@ from agentv_stream.sources.files import is_file
 
 SCHEMA = "agentv_stream.report.v1"
 SIGNIFICANT = 0.05
+ALWAYS_WATCHED = "bobbin"  # also where nobody asked for it: a figure only if it was run
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Comparison:
     warnings: list[str]
     paired: set[Path] = field(default_factory=set[Path])
     notes: list[str] = field(default_factory=list[str])
+    folder: Path | None = None  # of the report, for links; None is the current one
 
     def compared(self, approach: str) -> int | None:
         """The number of the approach's runs in the differences; None if there is nothing to compare with."""
@@ -163,7 +165,9 @@ def _reason(run: Run, comparison: Comparison) -> str | None:
 
 def metrics_of(runs: Sequence[Run]) -> list[Metric]:
     """The figures of a report: the fixed ones, and one for each watched command."""
-    names = sorted({name for run in runs for name in run.watched} | {"bobbin"})
+    counted = {name for run in runs for name, number in run.watched.items() if number or name != ALWAYS_WATCHED}
+    counted |= {ALWAYS_WATCHED for run in runs if run.historical.get("bobbin_commands") is not None}
+    names = sorted(counted)
     watched = [
         Metric(f"watched:{name}", f"Avg {name[:1].upper()}{name[1:]} Commands", _watched(name)) for name in names
     ]

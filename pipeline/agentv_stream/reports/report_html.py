@@ -21,6 +21,7 @@ from agentv_stream.reports.report_rows import (
     summary_rows,
     task_rows,
 )
+from agentv_stream.reports.run_rows import ABOUT_SHARE, distribution_rows, run_rows, share_rows
 
 STYLE = """
 :root{color-scheme:light dark}
@@ -34,8 +35,8 @@ tr>:first-child{position:sticky;left:0;background:#fff}
 .plots{margin-bottom:2rem}figure{margin:0}svg{max-width:100%;height:auto;vertical-align:top}
 .axis{stroke:#d5dce3}svg .within{fill:#fff}
 h1,h2,p,li{overflow-wrap:anywhere}figcaption{font-size:.85rem;color:#46525e}
-svg text{font:11px system-ui,sans-serif;fill:#46525e}.scroll{overflow-x:auto}
-@media(prefers-color-scheme:dark){body{background:#14191f;color:#dfe6ec}th,td{border-color:#33404c}
+a{color:#1a5fb4}svg text{font:11px system-ui,sans-serif;fill:#46525e}.scroll{overflow-x:auto}
+@media(prefers-color-scheme:dark){a{color:#7db4ff}body{background:#14191f;color:#dfe6ec}th,td{border-color:#33404c}
 tr>:first-child{background:#14191f}.axis{stroke:#33404c}
 svg circle,svg rect,svg path:not(.axis){filter:brightness(1.5)}
 svg text,figcaption{fill:#aab6c1;color:#aab6c1}svg .within{fill:#14191f}}
@@ -75,9 +76,17 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
     parts += [f"<p><b>Note:</b> {esc(note)}.</p>" for note in comparison.notes]
     parts.append("<h2>Approaches</h2>")
     parts.append(_table(summary_rows(comparison, metrics), "Approaches"))
-    parts.append(f'<h2>Runs</h2><p>{ABOUT_RUNS}</p><div class="plots">')
+    shares = share_rows(comparison)
+    if len(shares) > 1:
+        parts += ["<h2>Passes</h2>", f"<p>{esc(ABOUT_SHARE)}</p>", _table(shares, "Passes")]
+    rows, links = run_rows(comparison)
+    parts += ["<h2>Runs</h2>", _table(rows, "Runs", links=links)]
+    parts.append(f'<h2>Distributions</h2><p>{ABOUT_RUNS}</p><div class="plots">')
     parts += [plot for metric in comparison.metrics if (plot := strip_plot(comparison, metric))]
     parts.append("</div>")
+    distribution = distribution_rows(comparison, metrics)
+    if len(distribution) > 1:
+        parts.append(_table(distribution, "Distributions"))
     if comparison.differences:
         parts.append(f"<h2>Differences from {esc(comparison.baseline or '')}</h2>")
         parts.append(f'<p>{esc(ABOUT_DIFFERENCES, 2000)} {ABOUT_POINTS}</p><div class="plots">')
@@ -102,32 +111,39 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
     return "\n".join(parts)
 
 
-def _table(rows: Sequence[Sequence[str]], label: str, marked: Sequence[Sequence[int]] = ()) -> str:
+def _table(
+    rows: Sequence[Sequence[str]],
+    label: str,
+    marked: Sequence[Sequence[int]] = (),
+    links: Sequence[str | None] = (),
+) -> str:
     """Rows of plain texts, the first one the head; each row is labelled by its first cell, the table by `label`.
 
-    `marked`: for each row but the head, which of its cells are bold.
+    `marked`: for each row but the head, which of its cells are bold. `links`: the target of its first cell.
     """
     words = [title in WORDS for title in rows[0]]
     head = "".join(_cell(cell, "col", text) if cell else "<td></td>" for cell, text in zip(rows[0], words, strict=True))
     body = "".join(
         "<tr>"
-        + _cell(row[0], "row")
+        + _cell(row[0], "row", link=link)
         + "".join(_cell(c, text=w, bold=i in bold) for i, (c, w) in enumerate(zip(row[1:], words[1:], strict=True), 1))
         + "</tr>"
-        for row, bold in zip(rows[1:], marked or [()] * len(rows), strict=False)
+        for row, bold, link in zip(rows[1:], marked or [()] * len(rows), links or [None] * len(rows), strict=False)
     )
     # A scrolling region must be reachable by keyboard and have a label.
     around = f'<div class="scroll" role="region" tabindex="0" aria-label="{esc(label)}">'
     return f"{around}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _cell(cell: str, names: str = "", text: bool = False, bold: bool = False) -> str:
+def _cell(cell: str, names: str = "", text: bool = False, bold: bool = False, link: str | None = None) -> str:
     """One cell; with `names` it is the head of its `row` or `col`. Long texts may be broken anywhere, preferably
     between the parts of a name; figures never."""
     tag, scope = ("th", f' scope="{names}"') if names else ("td", "")
     long = len(cell) > LONG_CELL
     classes = " ".join(["text"] * text + ["long"] * long)
     content = "<wbr>".join(map(esc, JOINT.split(visible(cell, 300)))) if long else esc(cell)
+    if link is not None:
+        content = f'<a href="{html_escape(link, quote=True)}">{content or "run"}</a>'
     marked = f' class="{classes}"' if classes else ""
     return f"<{tag}{scope}{marked}>{f'<b>{content}</b>' if bold and content else content}</{tag}>"
 

@@ -3,7 +3,7 @@
 import json
 import os
 from codecs import BOM_UTF8
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ RUNNING = "running"
 class Run:
     """One run, as its result file describes it. `silent`: it left no stream of events, so it cannot name its model.
 
-    `apart` says why it may be in no difference.
+    `apart` says why it may be in no difference. `first_failure` is the first assertion that failed, with its evaluator
+    and case; `transcript` the path of the transcript, as the result names it.
     """
 
     path: Path
@@ -50,6 +51,8 @@ class Run:
     historical: dict[str, Any] = field(default_factory=dict[str, Any])
     apart: str | None = None
     silent: bool = False
+    first_failure: str | None = None
+    transcript: str | None = None
 
     @property
     def counts(self) -> bool:
@@ -142,6 +145,8 @@ def _own(path: Path, value: Mapping[str, Any]) -> Run:
     if is_list(verdicts):
         outcomes = [v["verdict"] for v in verdicts if is_object(v) and v.get("verdict") in ("pass", "fail")]
         run.passed = all(v == "pass" for v in outcomes) if outcomes else None
+        run.first_failure = first_failure(verdicts)
+    run.transcript = _text(_table(value.get("outputs")).get("transcript"))
     _summary(run, value.get("tool_use_summary"))
     run.silent = run.tool_calls is None
     if run.silent:
@@ -151,6 +156,19 @@ def _own(path: Path, value: Mapping[str, Any]) -> Run:
     elif run.model is None:
         run.apart = "its log does not say which model answered"
     return run
+
+
+def first_failure(verdicts: Sequence[Any]) -> str | None:
+    """`case · evaluator: assertion` of the first that failed; None if none did."""
+    for case in _failed(verdicts, "verdict", "fail"):
+        for member in _failed(case.get("evaluators"), "verdict", "fail"):
+            assertion = next(_failed(member.get("assertions"), "passed", False), {})
+            return f"{case.get('case')} · {member.get('name')}: {_text(assertion.get('text')) or 'failed'}"
+    return None
+
+
+def _failed(values: Any, name: str, sign: object) -> Iterator[Mapping[str, Any]]:
+    return (value for value in (values if is_list(values) else ()) if is_object(value) and value.get(name) == sign)
 
 
 def _summary(run: Run, summary: Any) -> None:

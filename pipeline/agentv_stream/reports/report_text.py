@@ -16,6 +16,7 @@ from agentv_stream.reports.report_rows import (
     summary_rows,
     task_rows,
 )
+from agentv_stream.reports.run_rows import ABOUT_SHARE, distribution_rows, run_rows, share_rows
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 REACHING = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
@@ -31,11 +32,19 @@ def markdown(comparison: Comparison, generated: str | None = None) -> str:
     parts += [f"{sizes(comparison)}.", ""]
     parts += [text for note in comparison.notes for text in (f"**Note:** {escape(note)}.", "")]
     parts += ["## Approaches", "", *table(summary_rows(comparison, comparison.metrics)), ""]
+    shares = share_rows(comparison)
+    if len(shares) > 1:
+        parts += ["## Passes", "", ABOUT_SHARE, "", *table(shares), ""]
     if comparison.differences:
         parts += [f"## Differences from {escape(comparison.baseline or '')}", "", ABOUT_DIFFERENCES, ""]
         bold = [(5, 6) if difference.clear else () for difference in comparison.differences]
         parts += [*table(difference_rows(comparison), bold), ""]
     parts += ["## Tasks", "", *table(task_rows(comparison, comparison.metrics)), ""]
+    rows, links = run_rows(comparison)
+    parts += ["## Runs", "", *table(rows, links=links), ""]
+    distribution = distribution_rows(comparison, comparison.metrics)
+    if len(distribution) > 1:
+        parts += ["## Distributions", "", *table(distribution), ""]
     historical = historical_rows(comparison.runs)
     if len(historical) > 1:
         parts += ["## Historical figures", "", HISTORICAL, "", *table(historical), ""]
@@ -52,16 +61,22 @@ def escape(text: str) -> str:
     return REACHING.sub("<!-- -->", SPECIAL.sub(r"\\\1", plain))
 
 
-def table(rows: Sequence[Sequence[str]], marked: Sequence[Sequence[int]] = ()) -> list[str]:
+def table(
+    rows: Sequence[Sequence[str]], marked: Sequence[Sequence[int]] = (), links: Sequence[str | None] = ()
+) -> list[str]:
     """Rows of plain texts, the first one the head; the first column and words are left-aligned.
 
-    `marked`: for each row but the head, which of its cells are bold.
+    `marked`: for each row but the head, which of its cells are bold. `links`: the target of its first cell.
     """
     head, *body = rows
     line = "|" + "|".join(["---", *("---" if title in WORDS else "---:" for title in head[1:])]) + "|"
     out = [_row(map(escape, head)), line]
-    for row, bold in zip(body, marked or [()] * len(body), strict=True):
-        out.append(_row(f"**{escape(cell)}**" if i in bold and cell else escape(cell) for i, cell in enumerate(row)))
+    every = zip(body, marked or [()] * len(body), links or [None] * len(body), strict=True)
+    for row, bold, link in every:
+        cells = [f"**{escape(cell)}**" if i in bold and cell else escape(cell) for i, cell in enumerate(row)]
+        if link is not None:
+            cells[0] = f"[{cells[0] or 'run'}]({link})"
+        out.append(_row(cells))
     return out
 
 
