@@ -34,8 +34,8 @@ from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.keep import keep_rule
 from agentv_stream.following.running import Running
+from agentv_stream.following.service_log import StandardOutput, make_say
 from agentv_stream.following.tail import tail
-from agentv_stream.following.told import StandardOutput, make_say
 from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.durable import SYNC
@@ -237,7 +237,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
             if not options.every and not options.project:
                 plan.wanted = _latest(roots)
     if options.project:
-        plan.wanted, plan.meant = _of_project(options.project, plan.wanted), _of_project(options.project)
+        plan.wanted, plan.selects = _of_project(options.project, plan.wanted), _of_project(options.project)
     return plan
 
 

@@ -1,4 +1,4 @@
-"""Which outputs are a consumer's own, so that no follower ever removes or overwrites somebody else's file.
+"""Which outputs are a consumer's own, so that no follower ever removes or overwrites another program's file.
 
 A claim is recorded before an output's first byte is written; the file itself is identified by device and inode, because
 a claim outlives its file. Every method raises CursorError.
@@ -31,14 +31,14 @@ class Claims:
         """All claimed paths."""
         return [path for (path,) in self._database.ask("SELECT path FROM place WHERE consumer=?", self._consumer)]
 
-    def made(self, path: Path) -> None:
+    def record_made(self, path: Path) -> None:
         """Records that the file at a claimed path is ours: created by us, or taken over. Raises also: OSError."""
         stat = path.stat()
         self._database.ask("INSERT OR REPLACE INTO made VALUES(?,?,?)", str(path), str(stat.st_dev), str(stat.st_ino))
 
     def is_made(self, path: Path) -> bool:
         """Whether the file now at a path is the one recorded as ours."""
-        return any(_stands(str(path), *made) for made in self._identity(str(path)))
+        return any(_stands(str(path), *known) for known in self._identity(str(path)))
 
     def is_ours(self, path: Path) -> bool:
         """Whether a file that we made is recorded at a path, whatever is there now."""
@@ -55,7 +55,7 @@ class Claims:
             self._database.ask(f"DELETE FROM {table} WHERE path=?", path)
 
     def release(self, path: str) -> None:
-        """Marks an output as finished: nobody writes or recreates it from now on; only `--keep` may remove it."""
+        """Marks an output as finished: it is not written or recreated from now on; only `--keep` may remove it."""
         for device, inode in self._identity(path):
             if _stands(path, device, inode):
                 values = (path, self._consumer, device, inode)

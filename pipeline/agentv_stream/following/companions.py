@@ -27,13 +27,13 @@ class Companions:
         try:
             if session.forked_since(self.folder):
                 self._register.due.add(session.number)
-            for one in session.companions(self.folder):
-                entry = self._register.entries.get(one.path)
+            for log in session.companions(self.folder):
+                entry = self._register.entries.get(log.path)
                 if entry is not None and entry.kind == "end" and entry.signature is not None:
-                    one.mute_until = entry.signature.size
+                    log.mute_until = entry.signature.size
                 elif entry is not None and entry.number:
-                    self._hand_over(entry.number, one.path)
-                self._register.entries[one.path] = KnownFile(None, session.number)
+                    self._hand_over(entry.number, log.path)
+                self._register.entries[log.path] = KnownFile(None, session.number)
                 self._register.due.add(session.number)
                 added = True
         except Exception as error:
@@ -49,7 +49,7 @@ class Companions:
         if other is None:
             return
         if other.main != path:  # it was a copy or part in another session
-            other.inputs = [one for one in other.inputs if one.path != path]
+            other.inputs = [log for log in other.inputs if log.path != path]
             other.dirty = True
             return
         if other.chain is not None:  # else nothing of it was reported
@@ -61,7 +61,7 @@ class Companions:
         self._register.forget_native(number)
         self._register.due.discard(number)
         self._register.troubles.pop(number, None)
-        for one in other.inputs:
-            self._register.entries.pop(one.path, None)
+        for log in other.inputs:
+            self._register.entries.pop(log.path, None)
         if self._register.store is not None and other.saved:
             self._register.store.forget([number])

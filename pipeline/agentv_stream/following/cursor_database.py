@@ -166,7 +166,7 @@ class CursorDatabase:
                 raise self._error(error) from error
 
     def _look(self) -> None:
-        """Detects that the database was removed, so that nobody would ever read it, and restores it from the open
+        """Detects that the database was removed, so that it would never be read, and restores it from the open
         file."""
         try:
             stat = os.stat(self.path)  # noqa: PTH116 - at each commit
@@ -203,19 +203,19 @@ class CursorDatabase:
         self._open()
 
     def _goes_on_there(self) -> bool:
-        """Whether the file at the path contains our last write: another follower, or somebody else, restored it."""
+        """Whether the file at the path contains our last write: another follower, or another program, restored it."""
         query = "SELECT id,committed_ms FROM session WHERE consumer=? ORDER BY id"
         try:
             with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, timeout=10)) as other:
                 if other.execute("PRAGMA user_version").fetchone()[0] != VERSION:
                     return False
-                told = [tuple(row) for row in other.execute(query, (self._writer,))]
-            return bool(told) and told == self.ask(query, self._writer)
+                writers = [tuple(row) for row in other.execute(query, (self._writer,))]
+            return bool(writers) and writers == self.ask(query, self._writer)
         except (sqlite3.Error, OSError):
             return False
 
     def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a statement; none for one that writes."""
+        """The rows of a statement; none for a statement that writes."""
         try:
             written = [written_text(value) if isinstance(value, str) else value for value in values]
             with self._turn:
@@ -226,14 +226,14 @@ class CursorDatabase:
     def each(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Executes a statement for each row of values."""
         try:
-            written = (tuple(written_text(one) if isinstance(one, str) else one for one in row) for row in rows)
+            written = (tuple(written_text(value) if isinstance(value, str) else value for value in row) for row in rows)
             with self._turn:
                 self._db.executemany(statement, written)
         except sqlite3.Error as error:
             raise self._error(error) from error
 
     def shrink(self) -> None:
-        """Returns the space of removed rows to the disk, if it exceeds what is left; not within a transaction."""
+        """Returns the space of removed rows to the disk, if it exceeds the remaining size; not within a transaction."""
         free, pages = self.ask("PRAGMA freelist_count")[0][0], self.ask("PRAGMA page_count")[0][0]
         if free > _SPARE_PAGES and free * 2 > pages:
             self.ask("VACUUM")
@@ -268,6 +268,6 @@ def _take_lock(folder: Path, consumer: str) -> int:
         lock = take_lock(folder / f"{name}.lock")
     except LockTaken:
         lock = None
-    if lock is None:  # SQLite needs locks, too: a file system without them is an error as well
+    if lock is None:  # SQLite also needs locks: a file system without them is an error as well
         raise CursorError(f"another follower is at work for {consumer} (lock in {folder})")
     return lock

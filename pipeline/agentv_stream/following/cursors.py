@@ -1,4 +1,4 @@
-"""Cursors: what a follower has to know to continue after a crash (docs/cursors.md).
+"""Cursors: the facts that a follower needs to continue after a crash (docs/cursors.md).
 
 A row of `session` holds the state of the stages and the lengths of the outputs; a row of `input` how far a file was
 read and how to recognise it; rows of `seen` a hash of every record, of `delivered` one of each
@@ -121,7 +121,7 @@ class CursorStore:
         self._note("seen", session, hashes, anew)
 
     def note_delivered(self, session: int, hashes: Sequence[bytes], anew: bool = False) -> None:
-        """As `note_seen`, with those of what was delivered of documents."""
+        """As `note_seen`, with the hashes of the delivered parts of documents."""
         self._note("delivered", session, hashes, anew)
 
     def _note(self, table: str, session: int, hashes: Sequence[bytes], anew: bool) -> None:
@@ -138,10 +138,10 @@ class CursorStore:
 
     def remove(self, ids: Iterable[int]) -> None:
         """As `forget`, within a transaction."""
-        for one in ids:
-            self.database.ask("DELETE FROM session WHERE id=?", one)
+        for log in ids:
+            self.database.ask("DELETE FROM session WHERE id=?", log)
             for table in ("input", "seen", "delivered", "gone"):
-                self.database.ask(f"DELETE FROM {table} WHERE session=?", one)
+                self.database.ask(f"DELETE FROM {table} WHERE session=?", log)
 
     def sessions(self, every_consumer: bool = False) -> list[SessionRow]:
         """All sessions with their inputs, without the stages' states."""
@@ -169,7 +169,7 @@ class CursorStore:
             row = _session_row(facts)
             row.state = None if state is None else _decompress.decompress(state)
             row.merged = None if merged is None else msgspec.json.decode(merged, type=MergedState)
-            row.inputs = [_input_row(one) for one in inputs]
+            row.inputs = [_input_row(log) for log in inputs]
         except (msgspec.MsgspecError, zstandard.ZstdError) as error:
             raise self._unreadable(error) from error
         return row
@@ -179,7 +179,7 @@ class CursorStore:
         return Counter(self._hashes("seen", session))
 
     def delivered(self, session: int) -> Iterable[bytes]:
-        """The hashes of what was delivered of documents."""
+        """The hashes of the delivered parts of documents."""
         return self._hashes("delivered", session)
 
     def _hashes(self, table: str, session: int) -> Iterable[bytes]:
@@ -192,7 +192,7 @@ class CursorStore:
         return dict(self.database.ask("SELECT path,size FROM passed WHERE consumer=?", self.consumer))
 
     def pass_over(self, sizes: dict[str, int]) -> None:
-        """Records what is skipped, replacing the earlier record."""
+        """Records the skipped files, replacing the earlier record."""
         with self.database.transaction():
             self.database.ask("DELETE FROM passed WHERE consumer=?", self.consumer)
             rows = [(self.consumer, path, size) for path, size in sizes.items()]
@@ -224,8 +224,8 @@ def _session_row(r: Sequence[Any]) -> SessionRow:
 
 
 def _input_values(row: SessionRow) -> Iterator[tuple[object, ...]]:
-    for position, one in enumerate(row.inputs):
-        sign, mark, context = one.signature, one.mark, one.context
+    for position, log in enumerate(row.inputs):
+        sign, mark, context = log.signature, log.mark, log.context
         # Device and inode as text: they are unsigned 64 bit, SQLite's integers are signed.
         known = (
             (str(sign.device), str(sign.inode), sign.size, sign.mtime_ns, sign.ctime_ns)
@@ -233,9 +233,9 @@ def _input_values(row: SessionRow) -> Iterator[tuple[object, ...]]:
             else (None, None, None, None, None)
         )
         yield (
-            row.id, position, one.path, one.state, one.generation, *known, mark.offset, mark.row, one.skipped,
+            row.id, position, log.path, log.state, log.generation, *known, mark.offset, mark.row, log.skipped,
             mark.head, mark.head_length, mark.tail, mark.tail_length,
-            context.stream, context.parent_call, context.session_id, int(one.repeating),
+            context.stream, context.parent_call, context.session_id, int(log.repeating),
         )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Delivered:
-    """What was delivered, as hashes. `stored` returns those in the cursors."""
+    """The delivered events and messages, as hashes. `stored` returns those in the cursors."""
 
     def __init__(self, stored: Callable[[], Iterable[bytes]]) -> None:
         self._stored = stored
@@ -48,7 +48,7 @@ class Delivered:
 
 
 def _event(event: AnyEvent) -> tuple[Any, ...]:
-    """What makes an event the same one in another version of the document: not its offset and length."""
+    """The identity of an event across versions of the document: not its offset and length."""
     source = event.source
     return type(event).__name__, source.stream, source.base_id or source.row, event.part, content_of(event)
 

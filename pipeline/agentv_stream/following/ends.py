@@ -1,6 +1,6 @@
-"""Where logs are read from with `--from end`: from the size they had when a follower of this consumer first saw them.
+"""The beginning of reading with `--from end`: the size that logs had when a follower of this consumer first saw them.
 
-A later start uses the same offsets: what was written, or begun, while no follower ran is emitted.
+A later start uses the same offsets: records written, or logs begun, while no follower ran are emitted.
 """
 
 from collections.abc import Iterable
@@ -21,19 +21,19 @@ class Ends:
         self._places = (*(root.path for root in register.plan.roots), *register.plan.paths)
         self._looked_at: list[str] = []  # the places searched by earlier starts
 
-    def of(self, one: Found) -> int:
-        """The number of bytes to skip in a log; 0 for one that began after a follower first searched its place."""
-        size = self._before().get(one.path, _LOOKED_AT)
+    def of(self, listed: Found) -> int:
+        """The number of bytes to skip in a log; 0 for a log that began after a follower first searched its place."""
+        size = self._before().get(listed.path, _LOOKED_AT)
         if size == _LOOKED_AT:  # not seen before; a log given by its path is a place, too
-            return 0 if any(_below(one.path, place) for place in self._looked_at) else one.signature.size
-        return size if size <= one.signature.size else 0
+            return 0 if any(_below(listed.path, place) for place in self._looked_at) else listed.signature.size
+        return size if size <= listed.signature.size else 0
 
     def note(self, found: Iterable[Found]) -> None:
         """After the first listing: records the ends of all logs without a cursor, and the places searched."""
         register = self._register
         if register.plan.begin != "end" or register.store is None:
             return
-        sizes = {one.path: self.of(one) for one in found if one.main and one.path not in register.apart}
+        sizes = {listed.path: self.of(listed) for listed in found if listed.main and listed.path not in register.apart}
         elsewhere = {
             path: size
             for path, size in self._before().items()

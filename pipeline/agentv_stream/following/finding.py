@@ -1,6 +1,6 @@
-"""Finds what is to be followed: new sessions, further parts, sub-agents' files, changed files.
+"""Finds the files to follow: new sessions, further parts, sub-agents' files, changed files.
 
-In: the listing of all files, and what the follower knows about them. Out: sessions that are opened, joined, or handed
+In: the listing of all files, and the follower's knowledge about them. Out: sessions that are opened, joined, or handed
 over to another one.
 """
 
@@ -34,7 +34,7 @@ Steps: TypeAlias = Generator[int, None, Outcome]
 class Finding:
     """Examines all files, or one. `listing` progresses between rounds; a scan uses it.
 
-    What its methods yield are sessions to be read on, at once: what they do next depends on that.
+    Its methods yield sessions to be read on, at once: their next steps depend on that.
     """
 
     def __init__(self, register: Register, rotation: Rotation, companions: Companions) -> None:
@@ -62,29 +62,31 @@ class Finding:
         self._rotation.scanned(found)
         self.missing = [root.path for root in self._register.plan.roots if not is_there(root.path)]
         new = [
-            one for one in found.values() if one.path not in self._register.entries and one.main and one.signature.size
+            listed
+            for listed in found.values()
+            if listed.path not in self._register.entries and listed.main and listed.signature.size
         ]
-        new = self.listing.fresh([one for one in new if one.path not in self._register.apart])
+        new = self.listing.fresh([listed for listed in new if listed.path not in self._register.apart])
         if new:
             self._newcomers.known.index()
         # Most agents' file names contain the time: so parents come before the sub-agents that they start.
         new.sort(key=_oldest_first if self._began or self._register.taken else _parents_first)
         children = self._newcomers.children_among(new, self._companions.folder)
-        new.sort(key=lambda one: one.path in children)
-        for one in new:  # renamed files first, before those that took their places
-            self._newcomers.renamed(one)
-        for one in new:
-            if one.path in self._register.entries:
+        new.sort(key=lambda listed: listed.path in children)
+        for listed in new:  # renamed files first, before those that took their places
+            self._newcomers.renamed(listed)
+        for listed in new:
+            if listed.path in self._register.entries:
                 continue
-            number = yield from self._new(one)
+            number = yield from self._new(listed)
             if number:
                 yield number
                 session = self._register.hot.get(number)
                 if session is not None:
                     self._newcomers.known.add(part.path for part in session.inputs)
                     if session.provider is None:
-                        self._undecided[number] = one
-        if any(one.path not in self._register.entries and not one.main for one in found.values()):
+                        self._undecided[number] = listed
+        if any(listed.path not in self._register.entries and not listed.main for listed in found.values()):
             for session in list(self._register.hot.values()):
                 if session.number in self._register.hot:  # an earlier session in this loop may have taken it over
                     self._companions.add(session)
@@ -92,41 +94,43 @@ class Finding:
             self._ends.note(found.values())
         self._began = True
 
-    def _new(self, one: Found) -> Steps[int]:
+    def _new(self, listed: Found) -> Steps[int]:
         """Handles a file not seen before; returns its session, 0 for none."""
-        if self._newcomers.renamed(one) or self._newcomers.known_elsewhere(one):
+        if self._newcomers.renamed(listed) or self._newcomers.known_elsewhere(listed):
             return 0
         if self._began or self._register.taken:
-            for session in self._near(one.path):
+            for session in self._near(listed.path):
                 looked = session.number, len(session.inputs)
                 if looked in self._beside:  # the listings are still the same
                     continue
                 if session.provider is not None:
                     self._beside.add(looked)
-                if self._companions.add(session) and one.path in self._register.entries:
-                    return self._register.entries[one.path].number
-            owner = yield from self._owner(one)
+                if self._companions.add(session) and listed.path in self._register.entries:
+                    return self._register.entries[listed.path].number
+            owner = yield from self._owner(listed)
             if owner is not None:
                 self._companions.add(owner)
-            if one.path in self._register.entries:
-                return self._register.entries[one.path].number
-        further = self._newcomers.further_part(one)
+            if listed.path in self._register.entries:
+                return self._register.entries[listed.path].number
+        further = self._newcomers.further_part(listed)
         if further != "no":
-            return self._register.entries[one.path].number if further == "yes" else 0
-        if not self._register.plan.wanted(one.path):
-            self._register.entries[one.path] = KnownFile(one.signature, 0, "ignored")
+            return self._register.entries[listed.path].number if further == "yes" else 0
+        if not self._register.plan.wanted(listed.path):
+            self._register.entries[listed.path] = KnownFile(listed.signature, 0, "ignored")
             return 0
         if not self._began and self._register.plan.begin == "end":
-            return self._from_end(one, self._ends.of(one))
-        return self._register.open(one.path).number
+            return self._from_end(listed, self._ends.of(listed))
+        return self._register.open(listed.path).number
 
-    def _from_end(self, one: Found, size: int) -> int:
+    def _from_end(self, listed: Found, size: int) -> int:
         """Handles a log whose events are emitted only from an offset on, once it grows beyond that."""
-        if is_stored(one.path) and size:
-            return self._register.open(one.path, MUTE_ALL).number  # only reading them shows which of its rows are old
-        if size < one.signature.size:
-            return self._register.open(one.path, size).number
-        self._register.entries[one.path] = KnownFile(one.signature, 0, "end")
+        if is_stored(listed.path) and size:
+            return self._register.open(
+                listed.path, MUTE_ALL
+            ).number  # only reading them shows which of its rows are old
+        if size < listed.signature.size:
+            return self._register.open(listed.path, size).number
+        self._register.entries[listed.path] = KnownFile(listed.signature, 0, "end")
         return 0
 
     def _near(self, path: str) -> list[Followed]:
@@ -143,10 +147,10 @@ class Finding:
             folder = folder.rpartition("/")[0]
         return near
 
-    def _owner(self, one: Found) -> Steps[Followed | None]:
+    def _owner(self, listed: Found) -> Steps[Followed | None]:
         """The session that a new file belongs to, if that is at rest, or was passed over by `--from end`."""
         try:
-            header = self._newcomers.header(one)
+            header = self._newcomers.header(listed)
         except OSError:
             return None
         provider = get_provider(header.provider) if header is not None else None
@@ -160,12 +164,14 @@ class Finding:
             for path, entry in self._register.entries.items():
                 if entry.kind in ("input", "end"):
                     self._by_folder.setdefault(path.rpartition("/")[0], []).append(path)
-        folder = one.path.rpartition("/")[0]
+        folder = listed.path.rpartition("/")[0]
         above, _, name = folder.rpartition("/")
         beside = [*self._by_folder.get(folder, ()), *self._by_folder.get(above, ())]
         beside.sort(key=lambda path: (name[:8] not in path.rpartition("/")[2], path))  # a folder may bear the id
         for path in beside[:MOST_BESIDE]:
-            if any(one.path == found.path for found in companions_of(provider, path, folder=self._companions.folder)):
+            if any(
+                listed.path == found.path for found in companions_of(provider, path, folder=self._companions.folder)
+            ):
                 return (yield from self._opened(path))
         return None
 
@@ -173,13 +179,13 @@ class Finding:
         """A session has grown: if its file had no whole record when it was found, only now does that name its parent.
         Returns whether the file was handed over.
         """
-        one = self._undecided.get(session.number)
-        if one is None or session.provider is None:
+        listed = self._undecided.get(session.number)
+        if listed is None or session.provider is None:
             return False
         del self._undecided[session.number]
-        self.begin_round()  # what was read of its head was too short
-        self._newcomers.head_grew(one)
-        owner = yield from self._owner(one)
+        self.begin_round()  # the part of its head that was read was too short
+        self._newcomers.head_grew(listed)
+        owner = yield from self._owner(listed)
         return owner is not None and self._companions.add(owner) and session.number not in self._register.hot
 
     def _opened(self, path: str) -> Steps[Followed | None]:
@@ -198,7 +204,7 @@ class Finding:
             return
         session = self._register.wake(entry.number)
         if session is not None:
-            session.inputs = [one for one in session.inputs if one.path != listed.path]
+            session.inputs = [candidate for candidate in session.inputs if candidate.path != listed.path]
             session.dirty = True
         del self._register.entries[listed.path]
         self._register.due.add(entry.number)

@@ -1,9 +1,9 @@
-"""Follows many sessions in rounds: finds what is new (finding.py), reads, writes, puts to rest (resting.py).
+"""Follows many sessions in rounds: finds new files (finding.py), reads, writes, puts to rest (resting.py).
 
 Synchronous, one `round` after the other; the caller decides when (tail.py). Only active sessions are in memory (`hot`);
 of the others only a path with its last signature, and a row in the cursors. A failing session never stops the others:
-it is dropped from memory and read again from its last commit when the cause may be gone. One that shows a bug is read
-again after a restart.
+it is dropped from memory and read again from its last commit when the cause may be gone. A session that shows a bug is
+read again after a restart.
 """
 
 import os
@@ -71,7 +71,7 @@ class Follower:
         for row in self.store.sessions():
             whole = row.settled
             if not self.plan.means(row.main, row.provider):
-                self._register.apart.update((one.path, row.id) for one in row.inputs)
+                self._register.apart.update((log.path, row.id) for log in row.inputs)
                 if row.outputs is not None:
                     self.taken[str(row.outputs.path(TRANSCRIPT))] = row.id
                 continue
@@ -93,10 +93,10 @@ class Follower:
             session.unsettled = True
             self._register.due.add(number)  # its last line may be unfinished: cursors stop at a line end
             if session.outputs is not None:
-                session.outputs.settled = True  # what a crash left behind it is cut off
+                session.outputs.settled = True  # the remains of a crash are cut off
 
     def round(self, scan: bool = True) -> bool:
-        """Examines the files (all, or only those that grew recently), processes what is new, commits what is due.
+        """Examines the files (all, or only those that grew recently), processes new data, commits due sessions.
 
         Returns whether anything was read. Raises: nothing but bugs, and BrokenPipeError of `emit`.
         """
@@ -142,7 +142,7 @@ class Follower:
         return self.counts.bytes > before
 
     def finish(self, all_read: bool) -> None:
-        """Puts everything to rest, at the end; with `all_read` also looks for companions, and reads what it found.
+        """Puts everything to rest, at the end; with `all_read` also looks for companions, and reads the files found.
 
         Raises: as `round`.
         """
@@ -154,7 +154,7 @@ class Follower:
             self.settle_all()
 
     def end_partials(self) -> None:
-        """After `finish`: nothing will be read any more, so what is not final is taken as it is. Raises: as `round`."""
+        """After `finish`: nothing will be read any more, so unfinished parts are taken as is. Raises: as `round`."""
         for session in list(self.hot.values()):
             try:
                 session.end_partials()
@@ -226,8 +226,8 @@ class Follower:
             now = self.clock()
             self.last_growth = times.grown_at = now
             times.unlooked = True
-            for one in session.inputs:
-                self.warm[one.path] = now
+            for log in session.inputs:
+                self.warm[log.path] = now
             self._look_beside(session)
 
     def _look_beside(self, session: Followed, at_once: bool = False) -> None:
@@ -250,30 +250,30 @@ class Follower:
         """Reads every file of the session, as far as the budget allows."""
         left = BUDGET
         now_ms = time.time_ns() // 1_000_000
-        for one in list(session.inputs):
-            if one.state in ("copy", "done"):
+        for log in list(session.inputs):
+            if log.state in ("copy", "done"):
                 continue
-            change, readable = one.file.look(), True
+            change, readable = log.file.look(), True
             if change not in ("same", "grown"):
                 self.counts.changes[change] = self.counts.changes.get(change, 0) + 1
-                readable = self._rotation.handle(session, one, change)
-            entry = self.entries.get(one.path)
-            if one.state == "done" or entry is None or (change == "gone" and entry.gone):
+                readable = self._rotation.handle(session, log, change)
+            entry = self.entries.get(log.path)
+            if log.state == "done" or entry is None or (change == "gone" and entry.gone):
                 continue
             if left > 0 and readable:
-                got = session.read(one, now_ms, left)
+                got = session.read(log, now_ms, left)
                 left -= got
                 self.counts.bytes += got
-            entry.signature = one.file.signature
+            entry.signature = log.file.signature
             if change != "gone":
-                entry.gone = one.gone = False
+                entry.gone = log.gone = False
             if session.given_up:
                 entry.kind = "refused"
                 session.unsettled = False
                 session.dirty = True
-                self.files.close(one.file)
+                self.files.close(log.file)
                 break
-            if one.file.backlog:
+            if log.file.backlog:
                 self._register.due.add(session.number)
         return left < BUDGET
 
@@ -309,15 +309,15 @@ class Follower:
     def lag(self) -> tuple[int, float]:
         """Bytes in files that have not been read and committed, and the age of the oldest of them in seconds.
 
-        Of a blocked session, they are what follows its last commit.
+        For a blocked session, they are the bytes after its last commit.
         """
         total, oldest = 0, 0.0
         unread = [
-            (one.file.backlog, one.file.signature.mtime_ns)
+            (log.file.backlog, log.file.signature.mtime_ns)
             for number, session in list(self.hot.items())
             if number not in self.troubles
-            for one in list(session.inputs)
-            if one.file.signature is not None
+            for log in list(session.inputs)
+            if log.file.signature is not None
         ]
         for trouble in list(self.troubles.values()):  # not in memory, or only to be read again
             for path, read in list(trouble.read.items()):

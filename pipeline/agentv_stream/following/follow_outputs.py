@@ -39,7 +39,7 @@ SUFFIXES = (*suffixes(), RESULT)
 
 
 class OutputPlace(Protocol):
-    """Where a session's outputs go."""
+    """The place of a session's outputs."""
 
     def find(self, observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
         """Folder, name and identity, once the session is known; `named_ms` is the start that their name had before."""
@@ -53,7 +53,7 @@ class OutputPlace(Protocol):
         """Whether a transcript was already ours; with `take` it is claimed."""
         ...
 
-    def made(self, path: Path, there: bool) -> None:
+    def record_made(self, path: Path, there: bool) -> None:
         """A transcript is ours from now on, or was removed."""
         ...
 
@@ -99,7 +99,7 @@ def _mark_of(file: GrowingOutput) -> Mark:
 
 
 class OutputState(Struct):
-    """Where a session's outputs are and their lengths, in bytes of whole lines. `settled` includes the provisional end.
+    """The places and lengths of a session's outputs, in bytes of whole lines. `settled` includes the provisional end.
 
     `provisional` outputs are rewritten, perhaps elsewhere, when the session continues. `marks`: at rest, by suffix.
     """
@@ -196,7 +196,7 @@ class FollowOutputs:
         self._apply(writer.operations(), keep=True)
 
     def go_on(self) -> None:
-        """The session continues: undoes what the last `settle` added. Raises: SinkError."""
+        """The session continues: undoes the additions of the last `settle`. Raises: SinkError."""
         if not self.settled:
             return
         state = self.state
@@ -221,7 +221,7 @@ class FollowOutputs:
                 state.path(".dead").rmdir()
         except OSError as error:
             raise SinkError(str(state.path(TRANSCRIPT)), error) from error
-        self._place.made(state.path(TRANSCRIPT), False)
+        self._place.record_made(state.path(TRANSCRIPT), False)
         self._named_ms = state.identity.started_ms
         self.state, self.provisional = None, False
         if self._writer.begun:
@@ -325,13 +325,14 @@ class FollowOutputs:
             self._use(state)
             self._cut()
             if path.exists():
-                self._place.made(path, True)
+                self._place.record_made(path, True)
             return state
         except OSError as error:
             raise SinkError(str(path), error) from error
 
     def _foreign(self, path: Path, identity: Identity) -> bool:
-        """Whether the file is somebody else's; claims the path if not. Raises: OSError when that cannot be determined.
+        """Whether the file is another program's; claims the path if not. Raises: OSError when that cannot be
+        determined.
 
         A file that `consume` made from the same log is overwritten; one it made from the agent's stream is not: that
         contains more.
@@ -351,7 +352,7 @@ class FollowOutputs:
             output.suffix: GrowingOutput(
                 state.path(output.suffix),
                 lengths.get(output.suffix, 0),
-                (lambda path: self._place.made(path, True)) if output.suffix == TRANSCRIPT else None,
+                (lambda path: self._place.record_made(path, True)) if output.suffix == TRANSCRIPT else None,
                 at_need=output.suffix not in (TRANSCRIPT, self._log_suffix),
             )
             for output in self._writer.outputs
@@ -372,13 +373,13 @@ class FollowOutputs:
                 output.restore(msgspec.json.decode(state.states[output.suffix], type=type(output.snapshot())))
 
     def _cut(self) -> None:
-        """Cuts the files back to what is final. Raises: SinkError."""
+        """Cuts the files back to their final part. Raises: SinkError."""
         for file in self._files.values():
             file.cut()
 
     def _apply(self, operations: list[Operation], keep: bool, ended: bool = False) -> None:
-        """Carries out what the outputs ask for; without `keep` it is cut off again when the session continues. Spans
-        are not: those of the end wait until the session has `ended`, as far as its log says.
+        """Carries out the operations of the outputs; without `keep` it is cut off again when the session continues.
+        Spans are not: those of the end wait until the session has `ended`, as far as its log says.
 
         Raises: SinkError.
         """

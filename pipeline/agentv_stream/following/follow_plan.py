@@ -1,4 +1,4 @@
-"""A follower's settings, what it remembers about files, and what it counts."""
+"""A follower's settings, its memory about files, and its counts."""
 
 import os
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from agentv_stream.otel.follow import SpanFeed
 from agentv_stream.settings import Settings
 from agentv_stream.stores.store import STORE_SIGN
 
-Say = Callable[..., None]  # tells the service's log: a message, and facts by name
+Say = Callable[..., None]  # writes to the service's log: a message, and facts by name
 
 FORGET_MS = 30 * 86_400_000  # as long as Claude Code keeps sessions by default
 KEPT = 0  # in place of a session number, for a transcript whose session is forgotten
@@ -23,7 +23,7 @@ KEPT = 0  # in place of a session number, for a transcript whose session is forg
 
 @dataclass
 class Plan:
-    """What is followed and what is written. `begin` says where files without a cursor begin."""
+    """The logs to follow and the outputs to write. `begin` decides where files without a cursor begin."""
 
     roots: list[Root]
     settings: Settings = field(default_factory=Settings)
@@ -37,7 +37,7 @@ class Plan:
     forget_ms: int | None = FORGET_MS  # how long a session is remembered after its logs are gone
     parts: Parts = NONE  # the caller's stages
     specs: str = ""  # identifies the cases: a session that began with others is read again
-    meant: Callable[[str], bool] = lambda path: True  # whether to follow a session in the cursors, by its main file
+    selects: Callable[[str], bool] = lambda path: True  # whether to follow a session in the cursors, by its main file
     folders: HeldFolders | None = None  # the folders written into, locked against others
     feed: SpanFeed | None = None  # where spans go
 
@@ -45,17 +45,17 @@ class Plan:
         """Whether to follow a session found in the cursors: they may contain others than this follower is to follow."""
         if self.only is not None and provider not in (None, self.only.name):
             return False
-        return (self._holds(path) or self._holds(os.path.realpath(path), os.path.realpath)) and self.meant(path)
+        return (self._holds(path) or self._holds(os.path.realpath(path), os.path.realpath)) and self.selects(path)
 
     def _holds(self, path: str, place: Callable[[str], str] = str) -> bool:
         if any(path.startswith((place(root.path) + "/", place(root.path) + STORE_SIGN)) for root in self.roots):
             return True
-        return any(logical_name(path) == logical_name(place(one)) for one in self.paths)
+        return any(logical_name(path) == logical_name(place(named)) for named in self.paths)
 
 
 @dataclass(slots=True)
 class KnownFile:
-    """What is remembered about a file: its signature when last examined, and its session.
+    """The follower's memory of a file: its signature when last examined, and its session.
 
     `kind`: `input`; `copy` of another file, with `link` another name of it; `ignored`, because it is not wanted or no
     dialect fits; `refused`, because enough was seen to know that none will; `end`, to be emitted only from its end on.

@@ -1,7 +1,7 @@
 """Growing logs, from Python: the batches of many sessions as they arrive, in one stream.
 
-The follower works in a thread, as in `tail`, and waits until the caller has processed what it delivered: nothing piles
-up, and a cursor never passes an item that the caller has not finished with.
+The follower works in a thread, as in `tail`, and waits until the caller has processed the delivered items: nothing
+piles up, and a cursor never passes an item that the caller has not finished with.
 """
 
 import os
@@ -78,7 +78,7 @@ class FollowedSession:
         It is that of `summarize` for the same records. A last line that may not be whole yet is left out.
         """
         chain = self._chain
-        if not chain.ended:  # some formats tell only at the end of the log how the session ended
+        if not chain.ended:  # some formats record only at the end of the log how the session ended
             chain = chain.fork()
             chain.flush()
         return chain.observer.result(chain.pair.left)
@@ -97,14 +97,14 @@ class _Item:
     worked_off: bool = False
 
     def end(self, worked_off: bool) -> None:
-        """Lets the follower continue, or tells it that the caller has left."""
+        """Lets the follower continue, or reports that the caller has left."""
         if not self.done.is_set():
             self.worked_off = worked_off
             self.done.set()
 
 
 class _Iteration(Generic[Part]):
-    """Parts of batches, each with its session. Not a generator: trio warns about one that its loop has left."""
+    """Parts of batches, each with its session. Not a generator: trio warns about a generator whose loop has left."""
 
     def __init__(self, stream: "FollowStream", pick: Callable[[Batch], Sequence[Part]]) -> None:
         self._stream = stream
@@ -167,7 +167,7 @@ class FollowStream:
         self.item = await self._handover.take()
 
     def leave(self) -> None:
-        """The block ends: what has not been processed is not committed."""
+        """Ends the block: unprocessed items are not committed."""
         for item in (self._handover.leave(), self.item):
             if item is not None:
                 item.end(worked_off=False)
@@ -193,11 +193,11 @@ async def follow(
 
     `paths` are folders, files and databases; by default all places where agents keep sessions. New files and those of
     sub-agents are found. `begin` says where logs without a cursor start. With a folder `state` cursors are kept there,
-    under the consumer's `name`: after a restart it continues after what was processed, at least once; the ids of events
-    (`agentv_stages.sinks.event_lines`) show which come twice. `once` ends when all is read, `until_idle` after that
-    many seconds without growth. `say(event, **facts)` is called with what happens, in a worker thread or in the event
-    loop's, so it must not wait: `blocked, nothing is committed` with `path` and `error` for a session that cannot be
-    read now (it is retried), `caught up`, and so on.
+    under the consumer's `name`: after a restart it continues after the processed items, at least once; the ids of
+    events (`agentv_stages.sinks.event_lines`) show which come twice. `once` ends when all is read, `until_idle` after
+    that many seconds without growth. `say(event, **facts)` is called with each incident, in a worker thread or in the
+    event loop's, so it must not wait: `blocked, nothing is committed` with `path` and `error` for a session that cannot
+    be read now (it is retried), `caught up`, and so on.
 
     `records` and `stages` are your own: classes or functions that make a stage over the records of a log, or over its
     events and messages, called for each session (docs/api.md). One with state has to have `snapshot` and `restore`.
@@ -222,10 +222,12 @@ async def follow(
 
     def observe(session: Followed, batch: Batch) -> None:
         try:
-            taken = anyio.from_thread.run(_hand_over, handover, _Item(FollowedSession(session), batch, anyio.Event()))
+            accepted = anyio.from_thread.run(
+                _hand_over, handover, _Item(FollowedSession(session), batch, anyio.Event())
+            )
         except BaseException:  # cancelled: reported by the only error that a round lets pass
-            taken = False
-        if not taken:
+            accepted = False
+        if not accepted:
             raise BrokenPipeError
 
     follower.observers.append(observe)

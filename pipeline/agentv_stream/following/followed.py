@@ -34,7 +34,7 @@ from agentv_stream.sources.packed_folder import companion_files, unpacked_name
 
 @dataclass
 class Makes:
-    """What a session needs from its follower."""
+    """The parts of its follower that a session needs."""
 
     files: OpenFiles
     stores: Stores
@@ -67,14 +67,14 @@ class Followed:
         self.merged = makes.merged()
         self.detector: Detector | None = Detector(makes.only)
         self.undecided: Detector | None = None  # as long as the dialect was only decided because the log rests
-        self.guessed: Dialect | None = None  # what it was taken for when it rested, while it is detected again
+        self.guessed: Dialect | None = None  # the dialect assumed when it rested, while it is detected again
         self.strange = False
         self.given_up = False  # too much was seen without recognising it: no more of it is read
         self.dirty = False  # something happened since the last commit
         self.unsettled = False  # something happened since the last settle
         self.printed = False  # it is one document on several lines
         self.saved = False  # it has a row in the cursors
-        self.reached: SessionChain | None = None  # the chain that what was read last has passed
+        self.reached: SessionChain | None = None  # the chain that the last records have passed
         self.tellings = 0  # times that everything is delivered again
         self.delivered = Delivered(lambda: makes.delivered(number) if self.saved else ())
         self.active_ms = 0
@@ -104,16 +104,16 @@ class Followed:
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Adds a file."""
-        one = Input(self.log(path), told_context(path, context or DecodeContext(path)))
-        self.inputs.append(one)
+        log = Input(self.log(path), told_context(path, context or DecodeContext(path)))
+        self.inputs.append(log)
         if self.chain is not None:
-            self.chain.decode.open(one.told, one.context)
-        return one
+            self.chain.decode.open(log.printable_path, log.context)
+        return log
 
     def open_all(self, chain: SessionChain) -> None:
         """Gives every file its decoder; further files use that of the first."""
-        for n, one in enumerate(self.inputs):
-            chain.decode.open(one.told, replace(one.context, further=n > 0 and one.further))
+        for n, log in enumerate(self.inputs):
+            chain.decode.open(log.printable_path, replace(log.context, further=n > 0 and log.further))
 
     def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
         """The file at a path, or the session in a store; read from the mark on."""
@@ -124,20 +124,20 @@ class Followed:
     def join(self, path: str) -> Input:
         """Adds a further part of the log: row numbers continue, repeated records are skipped."""
         context = DecodeContext(told_path(path))
-        one = Input(self.log(path), context, generation=1)
-        self.inputs.append(one)
+        log = Input(self.log(path), context, generation=1)
+        self.inputs.append(log)
         if self.chain is not None:
-            self.chain.decode.open(one.told, replace(context, further=True))
+            self.chain.decode.open(log.printable_path, replace(context, further=True))
         self.dirty = True
-        return one
+        return log
 
     def companions(self, folder: Folder) -> list[Input]:
         """Adds new files: further ones of its log, and those of sub-agents of every part."""
         provider = self.provider
         if provider is None:
             return []
-        known = {unpacked_name(one.path) for one in self.inputs}  # one that has been packed meanwhile is not new
-        parts = [self.main, *(one.path for one in self.inputs[1:] if one.generation)]
+        known = {unpacked_name(log.path) for log in self.inputs}  # a file that has been packed meanwhile is not new
+        parts = [self.main, *(log.path for log in self.inputs[1:] if log.generation)]
         files = [companion_files(provider, part, folder) for part in parts]
         if all(some is not None and known.issuperset(map(unpacked_name, some)) for some in files):
             return []
@@ -170,7 +170,7 @@ class Followed:
         """
         if self.provider is None or self.outputs is None:
             return False
-        if any(one.gone or one.generation or one.state != "live" for one in self.inputs):
+        if any(log.gone or log.generation or log.state != "live" for log in self.inputs):
             return False  # not all could be read again
         if not self._find_parents(self.provider):
             return False
@@ -179,49 +179,49 @@ class Followed:
 
     # --- reading
 
-    def read(self, one: Input, now_ms: int, limit: int) -> int:
+    def read(self, log: Input, now_ms: int, limit: int) -> int:
         """Reads and processes at most `limit` bytes of a file; returns how many there were.
 
         Raises: OSError, SinkError.
         """
-        if isinstance(one.file, StoredLog):
-            return self._read_stored(one, one.file, now_ms, limit)
+        if isinstance(log.file, StoredLog):
+            return self._read_stored(log, log.file, now_ms, limit)
         total = 0
         while total < limit and not self.given_up:
-            stops = [end - one.file.position for end in (one.mute_until, one.told_until) if end > one.file.position]
-            data = one.file.read(min([CHUNK_BYTES, *stops]))
+            stops = [end - log.file.position for end in (log.mute_until, log.told_until) if end > log.file.position]
+            data = log.file.read(min([CHUNK_BYTES, *stops]))
             if not data:
                 break
             self._undecide()
-            if one.generation and not one.file.position:
-                self._begin_generation(one)
+            if log.generation and not log.file.position:
+                self._begin_generation(log)
             total += len(data)
             self.active_ms = now_ms
-            for batch in one.file.feed(data, now_ms):
-                self.take(one, batch)
+            for batch in log.file.feed(data, now_ms):
+                self.take(log, batch)
             self.unsettled = self.dirty = True
         return total
 
-    def _begin_generation(self, one: Input) -> None:
+    def _begin_generation(self, log: Input) -> None:
         """At its first bytes: counts the records that it may repeat, now that the earlier parts are read to their
         end."""
-        one.repeated.begin(self.seen.counts())
-        if not one.file.reader.row:  # another file: its rows continue those of its stream
-            same = [i for i in self.inputs if i.context.stream == one.context.stream]
-            one.file.reader.row = max(self._rows(i) - i.repeated.skipped for i in same)
+        log.repeated.begin(self.seen.counts())
+        if not log.file.reader.row:  # another file: its rows continue those of its stream
+            same = [i for i in self.inputs if i.context.stream == log.context.stream]
+            log.file.reader.row = max(self._rows(i) - i.repeated.skipped for i in same)
 
-    def _rows(self, one: Input) -> int:
+    def _rows(self, log: Input) -> int:
         """How many rows a file has; a document's only one is not read to its end before the file rests."""
-        whole = self.document and one.file.reader.held_bytes > 0
-        return one.file.reader.row + whole
+        whole = self.document and log.file.reader.held_bytes > 0
+        return log.file.reader.row + whole
 
-    def _read_stored(self, one: Input, log: StoredLog, now_ms: int, limit: int) -> int:
+    def _read_stored(self, source: Input, log: StoredLog, now_ms: int, limit: int) -> int:
         """The rows of a store that are final and new."""
         before = log.position
-        for batch in log.take(self.seen.row_taken(one.repeated, look=False), now_ms, limit):
+        for batch in log.take(self.seen.row_taken(source.repeated, look=False), now_ms, limit):
             self._hand_on(batch)
-        if one.mute_until == MUTE_ALL and not log.backlog:
-            one.mute_until = log.position
+        if source.mute_until == MUTE_ALL and not log.backlog:
+            source.mute_until = log.position
         if log.position == before:
             self.unsettled = True  # rows that are not final may still have changed
             return 0
@@ -229,11 +229,11 @@ class Followed:
         self.unsettled = self.dirty = True
         return log.position - before
 
-    def take(self, one: Input, batch: Batch) -> None:
+    def take(self, log: Input, batch: Batch) -> None:
         """Processes the records of one file. Raises: SinkError, OSError."""
-        batch.file = one.told
-        others = [other.repeated for other in self.inputs if other is not one]
-        self.seen.keep_new(batch, one.repeated, others)
+        batch.file = log.printable_path
+        others = [other.repeated for other in self.inputs if other is not log]
+        self.seen.keep_new(batch, log.repeated, others)
         self._hand_on(batch)
 
     def _hand_on(self, batch: Batch) -> None:
@@ -248,7 +248,7 @@ class Followed:
         if self.detector.push(batch):
             self._decided(self.detector)
         elif self.detector.given_up:
-            self.detector = Detector(self.makes.only)  # discards what was held
+            self.detector = Detector(self.makes.only)  # discards the held records
             self.seen.new = []
             self.strange = self.given_up = True
 
@@ -262,8 +262,8 @@ class Followed:
         self.detector, self.strange = None, False
         if self.guessed not in (None, dialect):
             self._tell_again()
-            for one in self.inputs:
-                one.told_until = 0
+            for log in self.inputs:
+                log.told_until = 0
         self.guessed = None
         self.start(provider, dialect)
         for batch in held:
@@ -274,8 +274,8 @@ class Followed:
         if self.undecided is None:
             return
         self.guessed = self.dialect
-        for one in self.inputs:
-            one.told_until = one.file.reader.offset
+        for log in self.inputs:
+            log.told_until = log.file.reader.offset
         self.chain, self.detector, self.undecided = None, self.undecided, None
         self._restart_outputs(quietly=True)
 
@@ -302,20 +302,20 @@ class Followed:
             provider, dialect, makes.watch, growing=True, parts=makes.parts, records=self.records,
             make_cases=makes.cases, specs=makes.specs,
         )  # fmt: skip
-        for n, one in enumerate(self.inputs):
-            if n == 0 and not is_stored(one.path):
-                one.context = told_context(one.path, context_of(provider, one.path))
-            elif not one.further:
-                one.context = replace(one.context, begun_ms=self.inputs[0].context.begun_ms)
+        for n, log in enumerate(self.inputs):
+            if n == 0 and not is_stored(log.path):
+                log.context = told_context(log.path, context_of(provider, log.path))
+            elif not log.further:
+                log.context = replace(log.context, begun_ms=self.inputs[0].context.begun_ms)
         self.open_all(chain)
         return chain
 
     def _push(self, batch: Batch) -> None:
         chain = self.chain
         assert chain is not None
-        one = next((i for i in self.inputs if i.told == batch.file), None)
-        muted = one is not None and batch.end <= one.mute_until
-        old = muted or (one is not None and batch.end <= one.told_until)
+        log = next((i for i in self.inputs if i.printable_path == batch.file), None)
+        muted = log is not None and batch.end <= log.mute_until
+        old = muted or (log is not None and batch.end <= log.told_until)
         for done in chain.push(batch):
             if self.outputs is not None and not muted:
                 self.outputs.write(done, chain.observer)
@@ -327,45 +327,45 @@ class Followed:
         self.reached = chain
         new: Iterable[bool] = repeat(not old)
         batch_of_new = batch
-        if not old and self._rewritten(batch.file):  # only what it did not contain before
+        if not old and self._rewritten(batch.file):  # only parts that it did not contain before
             new, batch_of_new = self.delivered.new_in(batch)
         if self.merged is not None:
-            identity = self.inputs[0].told.encode() if self.document else None
+            identity = self.inputs[0].printable_path.encode() if self.document else None
             self.merged.write(batch, chain.observer, new, identity)
         if not old:
             for observe in self.makes.observers:
                 observe(self, batch_of_new)
 
     def end_partials(self) -> None:
-        """Nothing will be read any more: takes what is not final in all files and stores.
+        """Nothing will be read any more: takes the unfinished parts of all files and stores.
 
         Raises: SourceError, SinkError, OSError.
         """
-        for one in self.inputs if self.chain is not None else ():
-            if one.state != "live" or self._rewritten(one.path):
+        for log in self.inputs if self.chain is not None else ():
+            if log.state != "live" or self._rewritten(log.path):
                 continue
-            if not isinstance(one.file, StoredLog):
-                self.end_partial(one)
-            elif (rows := self._rest(one)) is not None:
+            if not isinstance(log.file, StoredLog):
+                self.end_partial(log)
+            elif (rows := self._rest(log)) is not None:
                 self._hand_on(rows)
 
-    def end_partial(self, one: Input) -> None:
+    def end_partial(self, log: Input) -> None:
         """The unfinished last line will not be continued: it is taken as it is. Raises: SinkError, OSError."""
-        last = one.file.reader.rest()
+        last = log.file.reader.rest()
         if last is not None:
-            last.end = one.file.position
-            self.take(one, last)
-            one.file.reader.row += 1
+            last.end = log.file.position
+            self.take(log, last)
+            log.file.reader.row += 1
         self.unsettled = self.dirty = True
 
-    def next_generation(self, one: Input) -> None:
+    def next_generation(self, log: Input) -> None:
         """The path has new contents: they are read from their beginning. Raises: SinkError, OSError."""
-        self.end_partial(one)
-        one.repeated.known = None
-        one.mute_until = 0  # it is an offset in the earlier contents
-        one.file = one.file.next_generation()
-        one.file.reader.row += one.repeated.skipped
-        one.generation += 1
+        self.end_partial(log)
+        log.repeated.known = None
+        log.mute_until = 0  # it is an offset in the earlier contents
+        log.file = log.file.next_generation()
+        log.file.reader.row += log.repeated.skipped
+        log.generation += 1
         self.dirty = True
 
     def begin_again(self, quietly: bool = False) -> None:
@@ -374,11 +374,11 @@ class Followed:
 
         Raises: SinkError.
         """
-        for one in self.inputs:
-            one.told_until = max(one.told_until, one.file.reader.offset) if quietly else 0
-            self.makes.files.close(one.file)
-            one.file = self.log(one.path)
-            one.repeated = Repeated()
+        for log in self.inputs:
+            log.told_until = max(log.told_until, log.file.reader.offset) if quietly else 0
+            self.makes.files.close(log.file)
+            log.file = self.log(log.path)
+            log.repeated = Repeated()
         self._restart_outputs(quietly)
         self.records = self.makes.parts.make_records()
         chain = self.chain
@@ -393,13 +393,13 @@ class Followed:
 
     def _find_parents(self, provider: Provider) -> bool:
         """Looks which calls started the sub-agents, if that is not known; returns whether some were found."""
-        orphans = [one for one in self.inputs if one.context.stream != MAIN and one.context.parent_call is None]
+        orphans = [log for log in self.inputs if log.context.stream != MAIN and log.context.parent_call is None]
         if not orphans:
             return False
         contexts = {c.path: c.context for c in companions_of(provider, self.main, folder=LocalFolder())}
-        for one in orphans:
-            one.context = told_context(one.path, contexts.get(one.path, one.context))
-        return any(one.context.parent_call is not None for one in orphans)
+        for log in orphans:
+            log.context = told_context(log.path, contexts.get(log.path, log.context))
+        return any(log.context.parent_call is not None for log in orphans)
 
     # --- rest
 
@@ -411,19 +411,19 @@ class Followed:
             return
         chain = self.chain
         assert chain is not None
-        if self.outputs is None and not any(self._rewritten(one.path) for one in self.inputs):
+        if self.outputs is None and not any(self._rewritten(log.path) for log in self.inputs):
             return
         after = chain.fork()
         read = [
-            (one, done)
-            for one, last in self._unfinished()
+            (log, done)
+            for log, last in self._unfinished()
             for records in transform(after.records, last)
             for done in after.push(records)
         ]
         batches = [*(done for _, done in read), *after.flush()]
-        for one, batch in read:
-            if self._rewritten(one.path):  # it has no line that is final before its end
-                self._deliver(batch, after, one.file.position <= one.mute_until)
+        for log, batch in read:
+            if self._rewritten(log.path):  # it has no line that is final before its end
+                self._deliver(batch, after, log.file.position <= log.mute_until)
         if self.outputs is None:
             return
         verdicts = [case.result() for case in after.cases]
@@ -435,33 +435,33 @@ class Followed:
         self.dirty = True
 
     def _unfinished(self) -> list[tuple[Input, Batch]]:
-        """What the files contain that is not final. The rows of further files go on where those before them end."""
+        """Rows that may still change. The rows of further files go on where those before them end."""
         found: list[tuple[Input, Batch]] = []
         row = 0
-        for one in self.inputs:
-            last = self._rest(one) if one.state == "live" else None
+        for log in self.inputs:
+            last = self._rest(log) if log.state == "live" else None
             if last is not None:
-                found.append((one, last))
-            if isinstance(one.file, StoredLog) or not (one is self.inputs[0] or one.further):
+                found.append((log, last))
+            if isinstance(log.file, StoredLog) or not (log is self.inputs[0] or log.further):
                 continue
-            row = max(row, one.file.reader.row)
+            row = max(row, log.file.reader.row)
             if last is not None:
                 last.records = [structs.replace(r, row=row + i) for i, r in enumerate(last.records)]
                 row += len(last.records)
         return found
 
-    def _rest(self, one: Input) -> Batch | None:
-        """What the log contains that is not final: its unfinished last line, or rows that a store may change."""
-        if isinstance(one.file, StoredLog):
-            return one.file.waiting(self.seen.row_taken(one.repeated, look=True))
-        return one.file.reader.rest()
+    def _rest(self, log: Input) -> Batch | None:
+        """The part of the log that may still change: its unfinished last line, or rows that a store may change."""
+        if isinstance(log.file, StoredLog):
+            return log.file.waiting(self.seen.row_taken(log.repeated, look=True))
+        return log.file.reader.rest()
 
     def decide(self) -> bool:
-        """Whether the dialect is known, if necessary from what is there. Raises: SinkError, OSError."""
+        """Whether the dialect is known, if necessary from the records so far. Raises: SinkError, OSError."""
         return self.chain is not None or self._finish_detection()
 
     def _finish_detection(self) -> bool:
-        """The input is at rest: detection must decide by what is there."""
+        """The input is at rest: detection must decide by the records so far."""
         assert self.detector is not None
         last, probe = self._rest(self.inputs[0]), self.detector.fork()
         if last is not None:
@@ -478,8 +478,8 @@ class Followed:
         return True
 
     def close(self) -> None:
-        for one in self.inputs:
-            self.makes.files.close(one.file)
+        for log in self.inputs:
+            self.makes.files.close(log.file)
 
 
 def _undecoded(batch: Batch) -> Batch:

@@ -32,14 +32,14 @@ class Forgetting:
 
     def begin(self) -> None:
         """Registers the transcripts of sessions forgotten earlier. Raises: CursorError."""
-        store, taken = self._register.store, self._register.taken
+        store, places = self._register.store, self._register.taken
         if store is None:
             return
         for path in store.claims.released():
-            taken.setdefault(path, KEPT)
+            places.setdefault(path, KEPT)
 
     def look(self, missing: Iterable[str]) -> None:
-        """Forgets what is due. Below `missing` roots nothing counts as gone. Raises: nothing."""
+        """Forgets the due sessions. Below `missing` roots nothing counts as gone. Raises: nothing."""
         register = self._register
         if register.clock() < self._look_at:
             return
@@ -80,7 +80,7 @@ class Forgetting:
         register, now, limit = self._register, self._wall_ms(), self._register.plan.forget_ms
         since, self._gone = self._gone, {}
         for number, session in list(register.hot.items()):
-            paths = [one.path for one in session.inputs]
+            paths = [log.path for log in session.inputs]
             if any(path.startswith(missing) or self._is_there(path) for path in paths):
                 continue
             begun = since.get(session.main, now)
@@ -93,7 +93,7 @@ class Forgetting:
                 register.say("forgotten: its logs have been gone for long", path=session.main)
 
     def _due(self, store: CursorStore, missing: tuple[str, ...]) -> list[int]:
-        """Records what is newly gone and what is back; returns what has been gone for long enough."""
+        """Records sessions that are newly gone or back; returns those that have been gone for long enough."""
         now, limit = self._wall_ms(), self._register.plan.forget_ms
         here: set[int] = set()
         known: set[int] = set()
@@ -112,11 +112,11 @@ class Forgetting:
         since = dict(ask(query, store.consumer))
         for number in since.keys() & here:
             ask("DELETE FROM gone WHERE session=?", number)
-        gone = sorted(known - here)
-        for number in gone:
+        absent = sorted(known - here)
+        for number in absent:
             if since.get(number, now + 1) > now:  # not recorded yet, or the clock was set back since
                 ask("INSERT OR REPLACE INTO gone VALUES(?,?)", number, now)
-        return [number for number in gone if limit is not None and now - since.get(number, now) >= limit]
+        return [number for number in absent if limit is not None and now - since.get(number, now) >= limit]
 
     def _is_there(self, path: str) -> bool:
         """Whether a log exists, or may exist."""
@@ -145,7 +145,7 @@ class Forgetting:
         try:
             return row.settled and row.outputs.path(TRANSCRIPT).stat().st_size == row.outputs.settled
         except (FileNotFoundError, NotADirectoryError):
-            return row.settled  # removed, by somebody or by --keep
+            return row.settled  # removed, by another program or by --keep
         except OSError:
             return False
 

@@ -1,7 +1,7 @@
 """One log file that is read while it grows: detects what happened to it, reads it, remembers how far it was read.
 
-What was read is recognised by content, not by name or time: the first and the last 4 KiB before the position are
-compared at every change. Only a rewrite that keeps the inode, the size and those 8 KiB goes unnoticed.
+The part already read is recognised by content, not by name or time: the first and the last 4 KiB before the position
+are compared at every change. Only a rewrite that keeps the inode, the size and those 8 KiB goes unnoticed.
 """
 
 import os
@@ -26,7 +26,7 @@ Change: TypeAlias = Literal[
     "same",  # nothing
     "grown",  # there is more to read
     "touched",  # its times or its inode changed, its content did not
-    "partial-changed",  # what was rewritten is only the unfinished last line
+    "partial-changed",  # only the unfinished last line was rewritten
     "truncated",  # it is shorter than the part that was read
     "rewritten",  # bytes that were read have been replaced
     "replaced",  # another file is at the path
@@ -159,7 +159,7 @@ class GrowingFile:
         return Mark(self.reader.offset, self.reader.row, digest(head), len(head), digest(tail), len(tail))
 
     def look(self) -> Change:
-        """Compares the file with what is remembered about it.
+        """Compares the file with the follower's memory of it.
 
         Raises: OSError when it cannot be examined.
         """
@@ -197,7 +197,7 @@ class GrowingFile:
         return "grown" if signature.size > self.position else "touched"
 
     def _recognise(self, path: str) -> bool:
-        """Whether another file at the path contains what was read of this one."""
+        """Whether another file at the path contains the part read of this one."""
         other = GrowingFile(path, self.files, self.mark(), self.reader.cap)
         other.packed = self.packed
         try:
@@ -212,12 +212,12 @@ class GrowingFile:
         return self._compare() == "whole"
 
     def begins(self, path: str) -> bool:
-        """Whether another file begins with what was read of this one, which has no whole line yet."""
+        """Whether another file begins with the part read of this one, which has no whole line yet."""
         head = self._head[: self.position]
         return bool(head) and first_bytes(path, len(head)) == head
 
     def _compare(self) -> Literal["whole", "partial", "none"]:
-        """Whether what was read is unchanged: all of it, all but the unfinished line, or not."""
+        """Whether the part already read is unchanged: all of it, all but the unfinished line, or not."""
         expected = self._expected
         if expected is not None:
             head = self._stretch(0, expected.head_length)
@@ -268,7 +268,7 @@ class GrowingFile:
         return os.pread(descriptor, limit, self.position)
 
     def _is_as_seen(self, descriptor: int) -> bool:
-        """Whether an open file is the one that `look` examined."""
+        """Whether an open file is the file that `look` examined."""
         if self.signature is None:
             return True
         stat = os.fstat(descriptor)
@@ -331,7 +331,7 @@ class GrowingFile:
 
 
 def holds(files: OpenFiles, path: str, mark: Mark) -> bool:
-    """Whether a file contains, at the same offsets, what was read of another one."""
+    """Whether a file contains, at the same offsets, the part read of another one."""
     other = GrowingFile(path, files)
     try:
         return other.continues(mark)

@@ -10,7 +10,7 @@ from agentv_stream.outputs.publish import PRIVATE
 
 
 class ShortOutput(SinkError):
-    """An output lost committed bytes: somebody changed or removed it. The session has to be read again."""
+    """An output lost committed bytes: another program changed or removed it. The session has to be read again."""
 
 
 class GrowingOutput:
@@ -20,12 +20,12 @@ class GrowingOutput:
     """
 
     def __init__(
-        self, path: Path, length: int = 0, made: Callable[[Path], None] | None = None, at_need: bool = False
+        self, path: Path, length: int = 0, on_create: Callable[[Path], None] | None = None, at_need: bool = False
     ) -> None:
         self.path = path
         self.length = length
         self._at_need = at_need
-        self._made = made  # called with a new file before anything is written to it
+        self._on_create = on_create  # called with a new file before anything is written to it
         self._end: int | None = None  # where the file ends; None before that was checked
         self._file: tuple[int, int] | None = None  # device and inode of the file written to
         self.unsynced: set[Path] = set()  # the file, and its folder if it is new, while they may not be on the disk
@@ -117,9 +117,9 @@ class GrowingOutput:
             prepare_folder(self.path.parent)
             descriptor = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
             self.unsynced.add(self.path.parent)
-            if self._made is not None:
+            if self._on_create is not None:
                 try:
-                    self._made(self.path)
+                    self._on_create(self.path)
                 except BaseException:
                     os.close(descriptor)
                     raise

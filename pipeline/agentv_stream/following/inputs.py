@@ -25,7 +25,8 @@ def record_hash(data: bytes) -> bytes:
 
 @dataclass
 class Repeated:
-    """Of one file: `known` are the records that it may still repeat (None: none), `skipped` how many it has repeated.
+    """Repetitions in one file: `known` are the records that it may still repeat (None: none), `skipped` counts those so
+    far.
 
     `repeating`: whether the last record was one; it is kept in the cursor, so that a restart does not interrupt a run
     of them.
@@ -66,7 +67,7 @@ class TakenRecords:
         self.new, self.anew = [], True
 
     def keep_new(self, batch: Batch, repeated: Repeated, others: list[Repeated]) -> None:
-        """Removes from the batch what the file repeats; the rest may be repeated later by `others` of the session."""
+        """Removes the file's repetitions from the batch; the rest may be repeated later by `others` of the session."""
         kept = list[Record]()
         for record in batch.records:
             own = record_hash(record.data)
@@ -98,7 +99,7 @@ class TakenRecords:
             repeated.known = self.counts()
         known = repeated.known
 
-        def taken(row: str) -> bool:
+        def is_taken(row: str) -> bool:
             own = record_hash(row.encode())
             if own in known:
                 return True
@@ -107,7 +108,7 @@ class TakenRecords:
                 self.new.append(own)
             return False
 
-        return taken
+        return is_taken
 
     def gone_on(self, repeated: Repeated, again: GrowingFile, end: int) -> None:
         """After a restart: a file may still repeat all records seen, except those read in it up to `end`."""
@@ -148,13 +149,13 @@ class Input:
         return self.generation > 0 and self.context.stream == MAIN
 
     @property
-    def told(self) -> str:
+    def printable_path(self) -> str:
         """Its path as used in the stages and the outputs."""
         return told_path(self.file.path)
 
 
 def told_context(path: str, context: DecodeContext) -> DecodeContext:
-    """The context with a printable file name: JSON cannot hold one that is not UTF-8."""
+    """The context with a printable file name: JSON cannot hold a name that is not UTF-8."""
     if path.isascii():
         return context
     return replace(context, file=told_path(path), stream=told_path(context.stream))

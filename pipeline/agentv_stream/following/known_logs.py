@@ -1,4 +1,4 @@
-"""The logs that are followed, indexed by what a new file can be recognised by: inode, name, size, first bytes."""
+"""The logs that are followed, indexed by the marks of a new file: inode, name, size, first bytes."""
 
 from collections.abc import Iterable
 
@@ -65,7 +65,7 @@ class KnownLogs:
         same = self._sized.get(size, [])
         if len(same) <= FEW:
             return same
-        # `head` does not tell short files apart: they may still grow, but these have one size.
+        # `head` does not distinguish short files: they may still grow, but these have one size.
         indexed, by_head = self._begun.get(size, (0, dict[bytes, list[str]]()))
         for other in same[indexed:]:
             by_head.setdefault(first_bytes(other, HEAD), []).append(other)

@@ -45,7 +45,7 @@ class MergedEvents:
         """Takes a batch that has passed all stages. An event that is not `new` is not emitted, but later ones know it.
         `identity` takes the place of the first record.
 
-        Raises: OSError when nobody takes the lines.
+        Raises: OSError when no reader takes the lines.
         """
         if not self._first and batch.records:
             self._first = blake2b(identity or batch.records[0].data, digest_size=16).hexdigest()

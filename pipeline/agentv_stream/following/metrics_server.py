@@ -67,7 +67,7 @@ async def _answer(follower: Follower, running: Running, slots: anyio.Semaphore, 
                 head = b""
                 while b"\r\n\r\n" not in head and len(head) < MOST_REQUEST:
                     head += await stream.receive()
-                if b"\r\n\r\n" not in head:  # the host may be in what was not read
+                if b"\r\n\r\n" not in head:  # the host may be in the unread part
                     status, kind, body = "431 Request Header Fields Too Large", "text/plain", b""
                 elif _asked_by_name(head, stream):
                     status, kind, body = "403 Forbidden", "text/plain", b"ask for the address, or for localhost\n"

@@ -25,7 +25,7 @@ TAIL = 4096  # bytes at the end that distinguish logs with the same beginning
 
 
 class Newcomers:
-    """Compares new files with what is followed and assigns them accordingly."""
+    """Compares new files with the followed logs and assigns them accordingly."""
 
     def __init__(self, register: Register, rotation: Rotation) -> None:
         self._register = register
@@ -37,12 +37,12 @@ class Newcomers:
         """Those of some new files that belong to others of them. Opened after these, they are never taken for sessions
         of their own. Raises: nothing."""
         self._headers = {}
-        new = [one for one in new if one.root.provider is None or may_be_companions(one.root.provider)]
+        new = [log for log in new if log.root.provider is None or may_be_companions(log.root.provider)]
         if len(new) < 2:
             return set()
-        for one in new:
+        for log in new:
             with suppress(OSError):
-                self.header(one)
+                self.header(log)
         known = {path: header for path, header in self._headers.items() if header is not None}
         parents = {(header.dialect, header.parent) for header in known.values()}
         above = {(header.dialect, path.rpartition("/")[0].rpartition("/")[0]) for path, header in known.items()}
@@ -67,7 +67,7 @@ class Newcomers:
                 self._headers[found.path] = read_header(found.path, found.root.provider)
             except OSError:
                 raise
-            except Exception as error:  # its session shows what it is, or fails alone
+            except Exception as error:  # its session shows its dialect, or fails alone
                 self._headers[found.path] = None
                 self._register.failed(found.path, error)
         return self._headers[found.path]
@@ -82,7 +82,7 @@ class Newcomers:
         return path is not None and path != found.path and self._same_log(path, found)
 
     def known_elsewhere(self, found: Found) -> bool:
-        """Whether a new file is one that is already followed: renamed, or a copy. Raises: nothing."""
+        """Whether a new file is already followed: renamed, or a copy. Raises: nothing."""
         folder = Path(found.path).parent
         plain = logical_name(found.path)
         renamed = found.path != plain
@@ -140,11 +140,11 @@ class Newcomers:
         session = self._register.wake(entry.number)
         if session is None:
             return False
-        same = [one.path for one in session.inputs if one.state != "copy"]
+        same = [log.path for log in session.inputs if log.state != "copy"]
         namesakes = [other for other in same if plain_name(other) == plain_name(path)]
         if not same or not all(_goes_on_alone(other, path) for other in namesakes):
             return False
-        session.inputs = [one for one in session.inputs if one.path != path]
+        session.inputs = [log for log in session.inputs if log.path != path]
         session.dirty = True
         del self._register.entries[path]
         self._register.due.add(session.number)
@@ -153,23 +153,23 @@ class Newcomers:
     def _same_log(self, path: str, found: Found) -> bool:
         entry = self._register.entries.get(path)
         session = self._register.wake(entry.number) if entry is not None else None
-        one = next((i for i in session.inputs if i.path == path), None) if session is not None else None
-        if session is None or one is None:
+        log = next((i for i in session.inputs if i.path == path), None) if session is not None else None
+        if session is None or log is None:
             return False
-        mark = one.file.mark()
+        mark = log.file.mark()
         try:
             stat = Path(path).stat()
         except OSError:
             stat = None
         linked = stat is not None and signature_of(stat)[:2] == found.signature[:2]  # both names are one file
-        if linked and one.file.same_file() not in (None, found.signature[:2]):
+        if linked and log.file.same_file() not in (None, found.signature[:2]):
             return False
-        if stat is None or signature_of(stat)[:2] != (one.file.same_file() or signature_of(stat)[:2]):
+        if stat is None or signature_of(stat)[:2] != (log.file.same_file() or signature_of(stat)[:2]):
             try:
                 if stat is None:
-                    self._rotation.gone(session, one)
+                    self._rotation.gone(session, log)
                 else:
-                    self._rotation.handle(session, one, one.file.look())
+                    self._rotation.handle(session, log, log.file.look())
             except (OSError, AgentvStreamError) as error:
                 self._register.trouble(session.number, error)
                 return True  # the next scan classifies the new file
@@ -178,14 +178,14 @@ class Newcomers:
             return False
         if not holds(self._register.files, path, mark):  # another file got its path and its old inode
             with suppress(OSError):
-                self._rotation.rename(session, one, found.path, "rotated")
+                self._rotation.rename(session, log, found.path, "rotated")
             return True
         if not linked and _goes_on_alone(path, found.path):
             return False
         self._register.say(
             f"{'another name' if linked else 'a copy'} of a log that is followed", path=found.path, of=path
         )
-        copy = Input(GrowingFile(found.path, self._register.files), one.context, "copy")
+        copy = Input(GrowingFile(found.path, self._register.files), log.context, "copy")
         copy.file.signature = found.signature
         session.inputs.append(copy)
         session.dirty = True
@@ -196,7 +196,7 @@ class Newcomers:
         return True
 
     def _replaced(self, path: str) -> bool:
-        """Whether the file at a path is no longer the one that was read there."""
+        """Whether the file at a path is no longer the file that was read there."""
         entry = self._register.entries.get(path)
         if entry is None or entry.signature is None:
             return False
@@ -212,7 +212,7 @@ class Newcomers:
         if session is None or session.provider is None:
             return None
         files = companions_of(session.provider, session.main, subagents=False)
-        return number if any(one.path == found.path for one in files) else None
+        return number if any(log.path == found.path for log in files) else None
 
 
 def _goes_on_alone(path: str, copy: str) -> bool:
@@ -223,11 +223,11 @@ def _goes_on_alone(path: str, copy: str) -> bool:
     if logical_name(path) != path or logical_name(copy) != copy:
         return False
     try:
-        with Path(copy).open("rb") as one, Path(path).open("rb") as other:
-            start = max(0, one.seek(0, os.SEEK_END) - TAIL)
-            one.seek(start)
+        with Path(copy).open("rb") as log, Path(path).open("rb") as other:
+            start = max(0, log.seek(0, os.SEEK_END) - TAIL)
+            log.seek(start)
             other.seek(start)
-            tail = one.read(TAIL)
+            tail = log.read(TAIL)
             return other.read(len(tail)) != tail
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""Where a session's outputs go: never into another session's, nor into somebody else's file."""
+"""The places of a session's outputs: never another session's file, nor another program's."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -52,9 +52,9 @@ class Placing:
     def claim(self, path: Path, take: bool) -> bool:
         return self.store is not None and self.store.claims.claim(str(path), take)
 
-    def made(self, path: Path, there: bool) -> None:
+    def record_made(self, path: Path, there: bool) -> None:
         if self.store is not None:
-            self.store.claims.made(path) if there else self.store.claims.unmade(path)
+            self.store.claims.record_made(path) if there else self.store.claims.unmade(path)
 
     def unmake(self, left: Path) -> None:
         """Deletes a transcript that a crash left under another start time, and the files beside it."""
@@ -95,8 +95,8 @@ class SessionPlace:
     def claim(self, path: Path, take: bool) -> bool:
         return self.places.claim(path, take)
 
-    def made(self, path: Path, there: bool) -> None:
-        self.places.made(path, there)
+    def record_made(self, path: Path, there: bool) -> None:
+        self.places.record_made(path, there)
 
     def hold(self, folder: Path) -> None:
         self.places.hold(folder)
@@ -140,7 +140,11 @@ def left_by_crash(there: Mapping[str, list[str]], folder: Path, name: str, ident
     that are `there`, by their names without it."""
     named = there.get(_rest_of_name(identity.target, identity.test_id), ())
     log = logical_name(identity.path or "")
-    found = [folder / one for one in named if one != f"{name}{TRANSCRIPT}" and stem_start(one) is not None]
+    found = [
+        folder / file_name
+        for file_name in named
+        if file_name != f"{name}{TRANSCRIPT}" and stem_start(file_name) is not None
+    ]
     return [p for p in found if logical_name(log_of(p, identity.session_id)) == log]
 
 

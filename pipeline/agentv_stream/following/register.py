@@ -144,18 +144,18 @@ class Register:
         Raises: SinkError.
         """
         session.begin_again()
-        for one, kept in zip(session.inputs, row.inputs, strict=True):
+        for log, kept in zip(session.inputs, row.inputs, strict=True):
             entry = self.entries.get(kept.path)
             if kept.signature is not None and not is_stored(kept.path):
-                signature = one.file.read_before(kept.signature, kept.mark)
+                signature = log.file.read_before(kept.signature, kept.mark)
                 if entry is not None and entry.signature is not None:
                     entry.signature = signature
         self.due.add(session.number)
 
     def _replaced(self, row: SessionRow) -> bool:
         """Whether the files of a session that has to be read from its beginning have been replaced by others."""
-        live = [one for one in row.inputs if one.state in ("live", "gone") and one.mark.head_length]
-        return any(not holds(self.files, one.path, one.mark) for one in live)
+        live = [log for log in row.inputs if log.state in ("live", "gone") and log.mark.head_length]
+        return any(not holds(self.files, log.path, log.mark) for log in live)
 
     def _forget(self, session: Followed) -> None:
         """Forgets a session and its files, which are then found as new, in order of time: another part is at its path.
@@ -178,7 +178,7 @@ class Register:
         """
         before = self.troubles.get(number)
         wait = min(30.0, 2 * before.wait) if before is not None else 0.5
-        text = _told(error)
+        text = _error_text(error)
         session = self.hot.get(number)
         path = session.main if session else number
         if not isinstance(error, (OSError, AgentvStreamError)):
@@ -192,10 +192,10 @@ class Register:
         if session is None:
             return
         session.close()
-        for one in session.inputs:
-            if (entry := self.entries.get(one.path)) is not None and entry.number == number:
-                del self.entries[one.path]
-        self.troubles[number].read = {one.path: 0 for one in session.inputs if one.state not in ("copy", "done")}
+        for log in session.inputs:
+            if (entry := self.entries.get(log.path)) is not None and entry.number == number:
+                del self.entries[log.path]
+        self.troubles[number].read = {log.path: 0 for log in session.inputs if log.state not in ("copy", "done")}
         if session.saved:
             self._back_to_commit(session)
         else:
@@ -254,26 +254,26 @@ class Register:
             row = None
         if row is not None:
             self.remember(row, again=True)
-            marks = {one.path: one.mark.offset for one in row.inputs if row.state is not None}
+            marks = {log.path: log.mark.offset for log in row.inputs if row.state is not None}
             read = self.troubles[session.number].read
             read.update((path, marks[path]) for path in read if path in marks)
             return
-        for one in session.inputs:
-            self.entries[one.path] = KnownFile(None, session.number)
+        for log in session.inputs:
+            self.entries[log.path] = KnownFile(None, session.number)
 
     def remember(self, row: SessionRow, again: bool = False) -> None:
         """Registers the files of a committed session; with `again` they are examined even if they seem unchanged."""
-        files = {one.signature[:2] for one in row.inputs if one.state != "copy" and one.signature is not None}
-        for one in row.inputs:
-            if one.state == "done":
+        files = {log.signature[:2] for log in row.inputs if log.state != "copy" and log.signature is not None}
+        for log in row.inputs:
+            if log.state == "done":
                 continue
             kind: Literal["input", "copy", "ignored"] = "input"
-            if one.state in ("copy", "other"):
-                kind = "copy" if one.state == "copy" else "ignored"
-            signature = None if again and kind != "copy" else one.signature
-            self.entries[one.path] = KnownFile(signature, row.id, kind, gone=one.state == "gone")
-            if kind == "copy" and one.signature is not None:
-                self.entries[one.path].link = one.signature[:2] in files
+            if log.state in ("copy", "other"):
+                kind = "copy" if log.state == "copy" else "ignored"
+            signature = None if again and kind != "copy" else log.signature
+            self.entries[log.path] = KnownFile(signature, row.id, kind, gone=log.state == "gone")
+            if kind == "copy" and log.signature is not None:
+                self.entries[log.path].link = log.signature[:2] in files
 
     def _synced(self, sessions: list[Followed]) -> list[Followed]:
         """Those of the sessions whose outputs are on the disk; waits for them, all at the same time."""
@@ -291,7 +291,7 @@ class Register:
         return done
 
     def commit(self, sessions: list[Followed], force: bool = False) -> None:
-        """Writes the cursors of sessions whose outputs are on the disk; how often depends on what it costs."""
+        """Writes the cursors of sessions whose outputs are on the disk; how often depends on the cost."""
         if self.store is None:
             return
         begun = self.clock()
@@ -344,8 +344,8 @@ class Register:
         """Registers the session's own id, once it is known: further parts are recognised by it."""
         dialect = session.dialect
         if dialect is not None:
-            for one in session.inputs:
-                entry = self.entries.get(one.path)
+            for log in session.inputs:
+                entry = self.entries.get(log.path)
                 if entry is not None and entry.kind == "ignored":  # it was no log yet when it rested
                     entry.kind = "input"
         if self.fresh and dialect is not None and session.number in self.fresh:
@@ -385,7 +385,7 @@ class Register:
         return MergedEvents(self._emit) if self._emit is not None else None
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """An error as text for people; errors of the system come from reading a log."""
     if not isinstance(error, (OSError, AgentvStreamError)):
         return f"{type(error).__name__}: {error}"

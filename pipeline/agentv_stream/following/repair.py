@@ -22,7 +22,7 @@ Condition: TypeAlias = Literal["whole", "cut", "lost"]
 
 
 class Repair:
-    """`note` what a session's outputs are at rest; `begin` and `look` have those written again that changed."""
+    """`note` the state of a session's outputs at rest; `begin` and `look` have those written again that changed."""
 
     def __init__(self, register: Register) -> None:
         self._register = register
@@ -38,7 +38,7 @@ class Repair:
             self._known[number] = {state.path(suffix): mark for suffix, mark in state.marks.items()}
 
     def removed(self, path: Path) -> None:
-        """Somebody is to have the space of an output: it is not made again."""
+        """An output was removed to free its space: it is not made again."""
         for number, marks in list(self._known.items()):
             if path in marks:
                 self.note(number, None)
@@ -88,11 +88,11 @@ class Repair:
             if condition == "cut":
                 session.unsettled = True
                 if session.outputs is not None:
-                    session.outputs.settled = True  # what is behind the kept part is cut off
+                    session.outputs.settled = True  # the part after the kept part is cut off
             else:
-                gone = [one.path for one in session.inputs if not is_there(one.path.partition(STORE_SIGN)[0])]
-                if gone:
-                    register.say("an output was changed and cannot be made again: its log is gone", path=gone[0])
+                missing = [log.path for log in session.inputs if not is_there(log.path.partition(STORE_SIGN)[0])]
+                if missing:
+                    register.say("an output was changed and cannot be made again: its log is gone", path=missing[0])
                     return
                 session.begin_again(quietly=True)
             register.say("an output was changed or removed; it is written again", path=session.main)

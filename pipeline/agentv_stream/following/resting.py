@@ -1,6 +1,6 @@
-"""What happens to sessions that do not grow: outputs as of finished ones, cursors written, dropped from memory.
+"""Sessions that do not grow: outputs as of finished ones, cursors written, dropped from memory.
 
-How often a session is settled and committed depends on what that costs.
+How often a session is settled and committed depends on the cost.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Resting:
         self._companions = companions
 
     def rest(self) -> Iterator[int]:
-        """Settles and commits what is due, and drops from memory what is at rest."""
+        """Settles and commits due sessions, and drops resting ones from memory."""
         register = self._register
         now = register.clock()
         with together() as batch:
@@ -52,8 +52,8 @@ class Resting:
             if register.store is None:
                 break
             if not session.saved:  # nothing is stored: when it changes it is examined as a new one
-                for one in session.inputs:
-                    register.entries[one.path] = KnownFile(one.file.signature, 0, "ignored")
+                for log in session.inputs:
+                    register.entries[log.path] = KnownFile(log.file.signature, 0, "ignored")
             register.drop(session)
 
     def settle(self, session: Followed) -> Iterator[int]:
@@ -87,8 +87,8 @@ class Resting:
         register.recovered(session)
         self._repair.note(session.number, session.outputs.snapshot() if session.outputs is not None else None)
         if session.strange:
-            for one in session.inputs:
-                register.entries[one.path] = KnownFile(one.file.signature, session.number, "ignored")
+            for log in session.inputs:
+                register.entries[log.path] = KnownFile(log.file.signature, session.number, "ignored")
         took = register.clock() - begun
         register.times[session.number].settle_at = begun + took * SHARE
 

@@ -26,7 +26,7 @@ class Rotation:
 
     def __init__(self, register: Register) -> None:
         self._register = register
-        self.moved: set[int] = set()  # renamed sessions: the next look finds what is at their old paths
+        self.moved: set[int] = set()  # renamed sessions: the next look finds the files at their old paths
         self._by_inode: dict[tuple[int, int], str] = {}
         self.known = KnownLogs(register.entries)
 
@@ -34,7 +34,7 @@ class Rotation:
         """Takes a new listing of all files."""
         self._by_inode = {(f.signature.device, f.signature.inode): f.path for f in found.values()}
 
-    def handle(self, session: Followed, one: Input, change: Change) -> bool:
+    def handle(self, session: Followed, log: Input, change: Change) -> bool:
         """Adjusts the session to the change; returns whether the file may be read on now.
 
         Raises: OSError, SinkError.
@@ -42,102 +42,102 @@ class Rotation:
         if change == "touched":
             session.dirty = True
         elif change == "partial-changed":
-            self._other_partial(session, one)
+            self._other_partial(session, log)
         elif change == "gone":
-            self.gone(session, one)
+            self.gone(session, log)
         elif change == "replaced":
-            self._drain(session, one)
-            moved = self._elsewhere(one) or self._rotated_copy(session, one)
+            self._drain(session, log)
+            moved = self._elsewhere(log) or self._rotated_copy(session, log)
             if moved is None:
-                return self._other_content(session, one, "replaced")
-            self.rename(session, one, moved, "rotated")  # the file at the old path is a new one, found on its own
+                return self._other_content(session, log, "replaced")
+            self.rename(session, log, moved, "rotated")  # the file at the old path is a new one, found on its own
         elif change in ("truncated", "rewritten"):
-            moved = self._rotated_copy(session, one)  # copied and truncated, or the new file reuses the inode
+            moved = self._rotated_copy(session, log)  # copied and truncated, or the new file reuses the inode
             if moved is None:
-                return self._other_content(session, one, change)
-            self.rename(session, one, moved, "rotated")
+                return self._other_content(session, log, change)
+            self.rename(session, log, moved, "rotated")
         return True
 
     # --- other content at the same path
 
-    def _other_partial(self, session: Followed, one: Input) -> None:
+    def _other_partial(self, session: Followed, log: Input) -> None:
         if session.document:
-            self._begin_again(session, one)
+            self._begin_again(session, log)
             return
-        dropped = one.file.drop_partial()
-        if one.file.reader.row:
-            self._register.say("unfinished line was rewritten", path=one.path, bytes=dropped)
+        dropped = log.file.drop_partial()
+        if log.file.reader.row:
+            self._register.say("unfinished line was rewritten", path=log.path, bytes=dropped)
         session.dirty = session.unsettled = True
 
-    def _begin_again(self, session: Followed, one: Input) -> None:
-        one.mute_until = 0  # it was an offset in the earlier contents
+    def _begin_again(self, session: Followed, log: Input) -> None:
+        log.mute_until = 0  # it was an offset in the earlier contents
         session.begin_again()
         self._register.due.add(session.number)  # the files before this one are read again in the next round
-        one.file.look()  # else it would not be noticed if another file takes its place while it is read
+        log.file.look()  # else it would not be noticed if another file takes its place while it is read
 
-    def _other_content(self, session: Followed, one: Input, change: str) -> bool:
-        """As `handle`; the position in what was read means nothing in what is at the path now."""
+    def _other_content(self, session: Followed, log: Input, change: str) -> bool:
+        """As `handle`; the position in the old file means nothing in the file at the path now."""
         if session.chain is None or session.document or session.strange:
-            self._register.say(f"{change}; read again from its beginning", path=one.path)
-            self._begin_again(session, one)
+            self._register.say(f"{change}; read again from its beginning", path=log.path)
+            self._begin_again(session, log)
             return True
-        head = first_bytes(one.path, FIRST_LINE)
+        head = first_bytes(log.path, FIRST_LINE)
         if b"\n" not in head and len(head) < FIRST_LINE:
             return False  # it is being written; the next look decides
         provider = session.provider
-        header = read_header(one.path, provider)
+        header = read_header(log.path, provider)
         if header is not None and None not in (header.session_id, session.native_id):
-            if header.session_id != session.native_id and (one is session.inputs[0] or one.further):
-                self._register.say(f"{change} by another session", path=one.path, session=header.session_id)
-                self._leave(session, one)
+            if header.session_id != session.native_id and (log is session.inputs[0] or log.further):
+                self._register.say(f"{change} by another session", path=log.path, session=header.session_id)
+                self._leave(session, log)
                 return True
-        self._register.say(f"{change}; continues with the records that are new", path=one.path)
-        session.next_generation(one)
-        one.file.look()
+        self._register.say(f"{change}; continues with the records that are new", path=log.path)
+        session.next_generation(log)
+        log.file.look()
         return True
 
-    def _leave(self, session: Followed, one: Input) -> None:
+    def _leave(self, session: Followed, log: Input) -> None:
         """The file belongs to another session from now on."""
-        session.end_partial(one)
-        one.state = "done"
+        session.end_partial(log)
+        log.state = "done"
         session.settle()
         self._register.commit([session], force=True)
-        self._register.entries.pop(one.path, None)
-        self._register.due.add(self._register.open(one.path).number)
+        self._register.entries.pop(log.path, None)
+        self._register.due.add(self._register.open(log.path).number)
 
-    def _drain(self, session: Followed, one: Input) -> None:
-        """Reads what was still written to the old file, if it is open."""
-        if self._register.files.has(one.file):
-            got = session.read(one, session.active_ms, 1 << 40)
+    def _drain(self, session: Followed, log: Input) -> None:
+        """Reads the last bytes written to the old file, if it is open."""
+        if self._register.files.has(log.file):
+            got = session.read(log, session.active_ms, 1 << 40)
             self._register.counts.bytes += got
-            self._register.files.close(one.file)
+            self._register.files.close(log.file)
 
     # --- the file is not where it was
 
-    def _elsewhere(self, one: Input) -> str | None:
+    def _elsewhere(self, log: Input) -> str | None:
         """The new path of the file, found by its inode and its content."""
-        same, mark = one.file.same_file(), one.file.mark()
+        same, mark = log.file.same_file(), log.file.mark()
         if same is None:
             return None
-        for path in self._paths_of(*same, Path(one.path).parent):
+        for path in self._paths_of(*same, Path(log.path).parent):
             entry = self._register.entries.get(path)
-            if path == one.path or (entry is not None and entry.kind != "copy"):
+            if path == log.path or (entry is not None and entry.kind != "copy"):
                 continue
-            if holds(self._register.files, path, mark) if mark.offset else one.file.begins(path):  # inodes are reused
+            if holds(self._register.files, path, mark) if mark.offset else log.file.begins(path):  # inodes are reused
                 return path
         return None
 
-    def _rotated_copy(self, session: Followed, one: Input) -> str | None:
-        """A file beside it with its name that contains what was read, if it cannot be found by its inode."""
-        mark = one.file.mark()
+    def _rotated_copy(self, session: Followed, log: Input) -> str | None:
+        """A file beside it with its name that contains the part already read, if it cannot be found by its inode."""
+        mark = log.file.mark()
         if not mark.offset or session.document:
             return None
-        name, folder = plain_name(one.path), Path(one.path).parent
+        name, folder = plain_name(log.path), Path(log.path).parent
         try:
             beside = sorted(str(other) for other in folder.iterdir() if plain_name(other.name) == name)
         except OSError:
             return None
-        new = [path for path in beside if path != one.path and path not in self._register.entries]
+        new = [path for path in beside if path != log.path and path not in self._register.entries]
         return next((path for path in new[:MOST_ALIKE] if holds(self._register.files, path, mark)), None)
 
     def _paths_of(self, device: int, inode: int, folder: Path) -> list[str]:
@@ -156,58 +156,58 @@ class Rotation:
                 paths.append(str(path))
         return list(dict.fromkeys(paths))
 
-    def rename(self, session: Followed, one: Input, path: str, how: str) -> None:
-        old = one.path
+    def rename(self, session: Followed, log: Input, path: str, how: str) -> None:
+        old = log.path
         self._register.say(how, path=old, to=path)
         self._register.counts.changes[how] = self._register.counts.changes.get(how, 0) + 1
         entry = self._register.entries.pop(old, None)
-        self._register.files.close(one.file)
+        self._register.files.close(log.file)
         if session.chain is not None:
             session.chain.decode.rename(told_path(old), told_path(path))
-        one.file.path, one.file.reader.file = path, told_path(path)
+        log.file.path, log.file.reader.file = path, told_path(path)
         if session.main == old:
             session.main = path
         if entry is not None:
             entry.gone, entry.kind, entry.signature, entry.link = False, "input", None, False
             self._register.entries[path] = entry
-        one.gone = False
-        session.inputs = [i for i in session.inputs if i is one or i.path != path]  # it was known as another name of it
+        log.gone = False
+        session.inputs = [i for i in session.inputs if i is log or i.path != path]  # it was known as another name of it
         session.dirty = True
         self.known.add_name(path)
         self.moved.add(session.number)
-        one.file.look()
+        log.file.look()
 
-    def gone(self, session: Followed, one: Input) -> None:
-        entry = self._register.entries.get(one.path)
-        self._drain(session, one)
-        moved = self._elsewhere(one)
+    def gone(self, session: Followed, log: Input) -> None:
+        entry = self._register.entries.get(log.path)
+        self._drain(session, log)
+        moved = self._elsewhere(log)
         if moved is not None:
-            self.rename(session, one, moved, "renamed")
+            self.rename(session, log, moved, "renamed")
             return
-        copy = self._copy_of(session, one)
+        copy = self._copy_of(session, log)
         if copy is not None:
-            how = "compressed" if Path(copy).name != Path(one.path).name else "moved"
+            how = "compressed" if Path(copy).name != Path(log.path).name else "moved"
             session.inputs = [i for i in session.inputs if i.path != copy]
             self._register.entries.pop(copy, None)
-            place = one.file.taken_over_by(copy)
-            old, one.file = one.path, place
+            place = log.file.taken_over_by(copy)
+            old, log.file = log.path, place
             place.path = old
-            self.rename(session, one, copy, how)
+            self.rename(session, log, copy, how)
             return
         if entry is not None and not entry.gone:
-            self._register.say("deleted", path=one.path)
-            entry.gone = one.gone = session.dirty = True
+            self._register.say("deleted", path=log.path)
+            entry.gone = log.gone = session.dirty = True
 
-    def _copy_of(self, session: Followed, one: Input) -> str | None:
-        """Another file that contains what was read of this one: a compressed one beside it, or one of its name."""
-        mark = one.file.mark()
+    def _copy_of(self, session: Followed, log: Input) -> str | None:
+        """Another file that contains the part read of this one: a compressed one beside it, or one of its name."""
+        mark = log.file.mark()
         known = [i.path for i in session.inputs if i.state == "copy"]
-        beside = [one.path + suffix for suffix in (".zst", ".gz", ".1", ".1.gz", ".1.zst")]
-        name = plain_name(one.path)
+        beside = [log.path + suffix for suffix in (".zst", ".gz", ".1", ".1.gz", ".1.zst")]
+        name = plain_name(log.path)
         named = [p for p in self._register.found if p.find(name) >= 0 and plain_name(p) == name][:MOST_ALIKE]
         for path in dict.fromkeys((*known, *beside, *named)):
             entry = self._register.entries.get(path)
-            if path == one.path or (entry is not None and entry.kind != "copy") or not is_file(path):
+            if path == log.path or (entry is not None and entry.kind != "copy") or not is_file(path):
                 continue
             if mark.offset and holds(self._register.files, path, mark):
                 return path

@@ -1,11 +1,11 @@
-"""What a running tail is asked for, how it does, and what it needs of a follower."""
+"""The options of a running tail, its progress, and its view of a follower."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentv_stream.following.follow_plan import Counts, KnownFile, Plan
-from agentv_stream.following.told import StandardOutput
+from agentv_stream.following.service_log import StandardOutput
 from agentv_stream.otel.forward import Forwarder
 
 

@@ -1,4 +1,4 @@
-"""What the cursors keep of a followed session: saved at a line end, restored after a restart.
+"""The state of a followed session in the cursors: saved at a line end, restored after a restart.
 
 For logs that are read from their beginning at each change (a document, a session that is not known yet) no state is
 kept, only their files.
@@ -20,9 +20,9 @@ def committable(session: Followed) -> bool:
         return True
     if session.chain is None or (session.merged is not None and not session.merged.ready):
         return False
-    if any(one.file.position < max(one.mute_until, one.told_until) for one in session.inputs):
+    if any(log.file.position < max(log.mute_until, log.told_until) for log in session.inputs):
         return False
-    if any(one.file.reader.spilling for one in session.inputs):
+    if any(log.file.reader.spilling for log in session.inputs):
         return False  # a record over the cap is read and counted again from its beginning
     return session.outputs is None or session.outputs.ready or session.outputs.settled
 
@@ -34,7 +34,7 @@ def anew(session: Followed) -> bool:
 
 
 def save(session: Followed, store: CursorStore) -> None:
-    """Writes what the cursors keep of it, within a transaction; call `saved` when that succeeded. Raises:
+    """Writes its state into the cursors, within a transaction; call `saved` when that succeeded. Raises:
     CursorError."""
     seen, delivered = session.seen, session.delivered
     store.put(_row(session))
@@ -60,13 +60,13 @@ def _row(session: Followed) -> SessionRow:
         session.native_id, not session.unsettled, 0, session.active_ms,
     )  # fmt: skip
     whole_document = session.document
-    for one in session.inputs:
-        state = "gone" if one.gone and one.state == "live" else one.state
+    for log in session.inputs:
+        state = "gone" if log.gone and log.state == "live" else log.state
         state = "other" if session.strange else "document" if whole_document and state == "live" else state
-        read, mark = one.file.signature_read(), one.file.mark()
-        repeated = one.repeated
+        read, mark = log.file.signature_read(), log.file.mark()
+        repeated = log.repeated
         row.inputs.append(
-            InputRow(one.path, state, one.generation, read, mark, repeated.skipped, one.context, repeated.repeating)
+            InputRow(log.path, state, log.generation, read, mark, repeated.skipped, log.context, repeated.repeating)
         )
     if chain is not None and not session.strange:
         row.outputs = outputs.snapshot() if outputs is not None else None
@@ -84,7 +84,7 @@ def _forked_since(row: SessionRow, provider: Provider) -> bool:
 
 
 def restore(session: Followed, row: SessionRow) -> None:
-    """Restores what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
+    """Restores the committed state. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
     session.saved = True
     session.main, session.active_ms = row.main, row.active_ms
     session.unsettled = not row.settled
@@ -93,15 +93,15 @@ def restore(session: Followed, row: SessionRow) -> None:
     for kept in row.inputs:
         mark = kept.mark if row.state is not None else None
         file = session.log(kept.path, mark)
-        gone = kept.state == "gone"
+        is_gone = kept.state == "gone"
         state = "live" if kept.state in ("gone", "document", "other") else kept.state
         session.printed = session.printed or kept.state == "document"
-        one = Input(file, kept.context, state, kept.generation, Repeated(None, kept.skipped, kept.repeating), gone)
+        log = Input(file, kept.context, state, kept.generation, Repeated(None, kept.skipped, kept.repeating), is_gone)
         file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
-        session.inputs.append(one)
+        session.inputs.append(log)
         if kept.generation and file.position and not is_stored(kept.path):
-            again = GrowingFile(one.path, session.makes.files, cap=session.makes.cap)
-            session.seen.gone_on(one.repeated, again, file.position)
+            again = GrowingFile(log.path, session.makes.files, cap=session.makes.cap)
+            session.seen.gone_on(log.repeated, again, file.position)
             session.makes.files.close(again)
     if row.outputs is not None and session.outputs is not None:
         session.outputs.restore(row.outputs)

@@ -31,17 +31,17 @@ class Scan:
         if self._running is None:
             self._running = self._walk()
         end = clock() + seconds
-        for n, one in enumerate(self._running):
-            self._found.setdefault(one.path, one)
+        for n, listed in enumerate(self._running):
+            self._found.setdefault(listed.path, listed)
             if n % PATIENCE == PATIENCE - 1 and clock() >= end:
                 return False
         self._running = iter(())
         return True
 
     def take(self) -> dict[str, Found]:
-        """All files; what is not listed yet is listed now."""
-        for one in self._walk() if self._running is None else self._running:
-            self._found.setdefault(one.path, one)
+        """All files; those that are not listed yet are listed now."""
+        for listed in self._walk() if self._running is None else self._running:
+            self._found.setdefault(listed.path, listed)
         found, self._found, self._running = self._found, {}, None
         return found
 
@@ -51,9 +51,9 @@ class Scan:
             return new
         self._sliced = False
         there: list[Found] = []
-        for one in new:
+        for listed in new:
             try:
-                there.append(one._replace(signature=self.signature(one.path)))
+                there.append(listed._replace(signature=self.signature(listed.path)))
             except OSError:
                 continue
         return there
@@ -67,9 +67,9 @@ class Scan:
     def _walk(self) -> Iterator[Found]:
         folders = self._plan.folders
         for root in self._plan.roots:
-            for one in self._stores.found(root) if root.database else walk(root):
-                if folders is None or not folders.made_here(one.path):
-                    yield one
+            for listed in self._stores.found(root) if root.database else walk(root):
+                if folders is None or not folders.made_here(listed.path):
+                    yield listed
         for path in self._plan.paths:
             try:
                 yield Found(path, Root(path, self._plan.only, ()), self.signature(path), True)

@@ -2,8 +2,8 @@
 
 A store is queried only when its files have changed, and for at most a fiftieth of the time. A session's rows are taken
 when they are final, each once, identified by its message's id: rows are updated in place until then, and may be again
-later (a summary is put into a prompt, an old output is cut), which does not change what was taken. Rows that are not
-final are shown at rest, like the unfinished last line of a file.
+later (a summary is put into a prompt, an old output is cut), which does not change the rows that were taken. Rows that
+are not final are shown at rest, like the unfinished last line of a file.
 """
 
 import os
@@ -42,7 +42,7 @@ class Stores:
         self._look_at: dict[str, float] = {}
 
     def found(self, root: Root) -> Iterator[Found]:
-        """Every session in the stores below a root. Sub-agents' sessions are part of the one that started them."""
+        """Every session in the stores below a root. Sub-agents' sessions are part of the session that started them."""
         for place in stores(root):
             for path, signature in self._sessions(str(place)).items():
                 yield Found(path, root, signature, True)
@@ -119,7 +119,7 @@ class StoredLog(GrowingFile):
         return int(self._more)
 
     def mark(self) -> Mark:
-        """The total of what was taken."""
+        """The total of the rows taken."""
         return Mark(self.reader.offset, self.reader.row)
 
     def look(self) -> Change:

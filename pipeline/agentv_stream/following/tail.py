@@ -92,7 +92,7 @@ async def rounds(follower: Rounds, running: Running, stop: anyio.Event, wake: Wa
     """Runs the follower's rounds in a thread, one after the other, until `stop`, idle, or with `once` caught up.
 
     Files that grew recently are checked in every round. All files are listed in slices, one before each round, and
-    checked in the round after the last slice. Raises: BrokenPipeError when nobody takes the events.
+    checked in the round after the last slice. Raises: BrokenPipeError when no reader takes the events.
     """
     next_scan = next_keep = 0.0
     spent = 0.0  # seconds taken by the slices of the current listing

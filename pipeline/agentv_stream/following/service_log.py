@@ -1,4 +1,4 @@
-"""What a follower writes: events to standard output, reports to standard error. Neither can block it forever."""
+"""A follower's output: events to standard output, reports to standard error. Neither can block it forever."""
 
 import os
 import select
@@ -32,7 +32,7 @@ class StandardOutput:
         self.given_up = False
 
     def __call__(self, data: bytes) -> None:
-        """Raises: BrokenPipeError when nobody reads, or nothing was taken before the deadline of `end`."""
+        """Raises: BrokenPipeError without a reader, or if nothing was taken before the deadline of `end`."""
         view = memoryview(escaped(data) if self._is_terminal else data)
         while view:
             while not self._ready.poll(LOOK_SECONDS * 1000):
@@ -75,8 +75,8 @@ def make_say(as_json: bool, quiet: bool = False) -> Say:
 
     def say_text(event: str, **facts: object) -> None:
         if not quiet:
-            told = " ".join(f"{name}={visible(str(value), 200)}" for name, value in facts.items())
-            out.write(f"agentv-stream: {visible(event, 200)} {told}\n")
+            members = " ".join(f"{name}={visible(str(value), 200)}" for name, value in facts.items())
+            out.write(f"agentv-stream: {visible(event, 200)} {members}\n")
 
     return say_text
 
