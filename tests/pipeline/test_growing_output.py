@@ -12,7 +12,7 @@ from agentv_stream.following.growing_output import GrowingOutput, ShortOutput
 def test_what_is_not_kept_is_written_over_by_the_next_append(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "out"
     made: list[Path] = []
-    output = GrowingOutput(path, made=made.append)
+    output = GrowingOutput(path, on_create=made.append)
     output.append(b"one\n")
     output.append(b"provisional, and longer\n", keep=False)
     assert path.read_bytes() == b"one\nprovisional, and longer\n"
