@@ -11,7 +11,7 @@ import pytest
 from support.following import Desk
 
 _NUMBERS = count()
-FOR_TESTS = ("AGENTV_STREAM_CORPUS", "AGENTV_STREAM_AGENTV")
+FOR_TESTS = ("AGENTV_STREAM_CORPUS", "AGENTV_STREAM_AGENTV", "AGENTV_STREAM_HARBOR")
 
 
 @pytest.fixture(autouse=True, scope="session")

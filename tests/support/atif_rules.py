@@ -1,4 +1,4 @@
-"""What Harbor's own models demand of an ATIF document beyond the shape of its members (harbor 0.25)."""
+"""What Harbor's own models demand of an ATIF document beyond the shape of its members (harbor 0.26)."""
 
 from datetime import datetime
 from typing import Any

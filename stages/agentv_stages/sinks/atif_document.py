@@ -1,4 +1,4 @@
-"""The members of an ATIF document, as this project writes it. Source: harbor 0.25, whose models refuse any others.
+"""The members of an ATIF document, as this project writes it. Source: harbor 0.26, whose models refuse any others.
 
 Members without a known value are left out. `extra` is where the format lets writers put facts of their own.
 """
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-VERSION = "ATIF-v1.7"  # the first with sub-agents in the document; 1.8 adds audio, which no log has
+VERSION = "ATIF-v1.8"
 JsonString = Annotated[Raw, Meta(extra_json_schema={"type": "string"})]
 JsonObject = Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
 
@@ -116,7 +116,7 @@ class AtifTotals(Struct):
 class AtifTrajectory(Struct):
     """A session as one ATIF document; sub-agents are trajectories in it, to which results of calls refer."""
 
-    schema_version: Literal["ATIF-v1.7"]
+    schema_version: Literal["ATIF-v1.8"]
     agent: AtifAgent
     steps: list[AtifStep]
     session_id: str | UnsetType = UNSET
