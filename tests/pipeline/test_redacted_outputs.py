@@ -114,19 +114,20 @@ def test_there_are_many_secrets_in_logs_of_every_agent(planted: Planted) -> None
 def facts_of(log: Path, redactor: Redactor | None) -> bytes:
     """Everything about a session but its texts and their sizes: ids, places and kinds of events, pairing, figures."""
     reader = SessionReader(read_file(str(log)), str(log), messages=True, parts=Parts(redactor=redactor))
-    facts: list[object] = []
+    events: list[object] = []
+    messages: list[object] = []
+    faults: list[object] = []
     lines = EventLines("session")
     for batch in reader.batches():
-        facts += [(type(event).__name__, event.source, json.loads(lines.line(event))["id"]) for event in batch.events]
-        facts += [
-            (m.index, m.turn, m.role, m.source, [(c.call.call_id, c.call.tool) for c in m.calls])
-            for m in batch.messages
-        ]
-        facts += [(fault.reason, fault.row, fault.offset, fault.length) for fault in batch.faults]
+        events += [(type(event).__name__, event.source, json.loads(lines.line(event))["id"]) for event in batch.events]
+        for message in batch.messages:
+            calls = [(paired.call.call_id, paired.call.tool, paired.result is None) for paired in message.calls]
+            messages.append((message.index, message.turn, message.role, message.source, message.usage, calls))
+        faults += [(fault.reason, fault.row, fault.offset, fault.length) for fault in batch.faults]
     result = msgspec.to_builtins(reader.result())
     result.pop("redaction_level", None)
     _drop_sizes(result)
-    return msgspec.json.encode([*facts, result])
+    return msgspec.json.encode([*events, *messages, *faults, result])
 
 
 def _drop_sizes(value: Any) -> None:

@@ -40,7 +40,8 @@ def numbered(text: str, sign: str) -> str:
 
 
 SECRETS: dict[str, list[str]] = {
-    "anthropic-key": [f"sk-ant-{use}-{made(93)}AA" for use in ("api03", "admin01", "oat01")],
+    "anthropic-key": [f"sk-ant-{use}-{made(93)}AA" for use in ("api03", "admin01", "oat01")]
+    + [f"sk-ant-oat01-{made(44)}"],
     "openai-key": [f"sk-proj-{made(74)}", f"sk-svcacct-{made(60)}", f"sk-{made(20)}T3BlbkFJ{made(20)}"],
     "openrouter-key": [f"sk-or-v1-{made(64, HEX)}"],
     "api-key": [f"sk-{made(32, HEX)}", f"sk-{made(48)}"],
@@ -181,6 +182,8 @@ def test_what_surrounds_a_secret_stays() -> None:
         "risk-assessment-of-the-whole-repository-1234",
         "task-0123456789abcdef0123456789abcdef",
         str(uuid.UUID(int=123456789)),
+        '"Action": ["ec2:AssociateVerifiedAccessInstanceWebAcl", "payments:AcceptTermsAndConditionsForProgram"]',
+        "Authorization: AWS4-HMAC-SHA256 Credential",
     ],
 )
 def test_placeholders_code_and_ids_stay(text: str) -> None:

@@ -57,6 +57,7 @@ class Consolidate:
 
     def __init__(self, redact: Callable[[bytes], bytes] | None = None) -> None:
         self._redact = redact
+        self._joined: set[int] = set()  # indexes of messages whose texts came in deltas
         self._next = 0
         self._turns = Turns()
         self._current: dict[str, Message] = {}
@@ -105,8 +106,9 @@ class Consolidate:
                 self._retract(event)  # type: ignore[arg-type]  # as above
         return (batch,)
 
-    @staticmethod
-    def _text(message: Message, event: AssistantText | Reasoning) -> None:
+    def _text(self, message: Message, event: AssistantText | Reasoning) -> None:
+        if event.delta and self._redact is not None:
+            self._joined.add(message.index)
         if type(event) is AssistantText:
             if event.delta or message.content_pieces:
                 message.append("content", event.text_json, event.delta)
@@ -150,6 +152,8 @@ class Consolidate:
         self._early = state.early
         for message in (*self._current.values(), *self._waiting.values()):
             message.open = 0
+            if self._redact is not None:
+                self._joined.add(message.index)
             for paired in message.calls:
                 if paired.result is None:
                     self._open[call_key(paired.call)] = (message, paired)
@@ -200,6 +204,8 @@ class Consolidate:
         if message is None or not same or message.injected != event.injected:
             message = self._start("user", event.source, event.message_id, out)
             message.injected = event.injected
+        if event.delta and self._redact is not None:
+            self._joined.add(message.index)
         message.append("content", event.body, event.delta and bytes(event.body)[:1] == b'"')
 
     def _result(self, event: ToolResult, out: list[Message]) -> None:
@@ -247,7 +253,8 @@ class Consolidate:
 
     def _seal(self, message: Message) -> None:
         message.seal()
-        if (redact := self._redact) is not None:
+        if (redact := self._redact) is not None and message.index in self._joined:
+            self._joined.discard(message.index)
             message.content = [Raw(redact(bytes(text))) for text in message.content]
             message.thinking = [Raw(redact(bytes(text))) for text in message.thinking]
 

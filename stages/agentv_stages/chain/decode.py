@@ -23,7 +23,7 @@ from agentv_stages.chain.objects import objects
 from agentv_stages.chain.pruning import prune
 from agentv_stages.chain.torn_document import whole_part
 from agentv_stages.chain.welded import at_end, cut
-from agentv_stages.model.batch import Batch, Record
+from agentv_stages.model.batch import BETWEEN, Batch, Record
 from agentv_stages.model.fault import Fault, Reason
 from agentv_stages.model.payload import read_json, to_raw
 from agentv_stages.model.provider import REFUSED, DecodeContext, Dialect, RecordDecoder
@@ -337,17 +337,22 @@ def _redact_deltas(dialect: Dialect, redactor: "Redactor | None") -> "RedactDelt
 def _redact_made(batch: Batch, redactor: "Redactor") -> None:
     """Redacts the payloads that a decoder has made, of pieces of several records or of JSON in a text: no record alone
     showed the secrets in them. Those that are part of their record were redacted with it."""
-    records = batch.records
-    first = records[0].row if records else 0
+    made: list[tuple[int, str, bytes]] = []
     for i, event in enumerate(batch.events):
         name = PAYLOAD_OF.get(type(event))
         payload = getattr(event, name) if name is not None else None
-        if name is None or payload is None or len(payload) < _SHORT:
-            continue
-        at, data = event.source.row - first, bytes(payload)
-        whole = records[at].data if 0 <= at < len(records) and records[at].row == event.source.row else b""
+        if name is not None and payload is not None and len(payload) >= _SHORT:
+            made.append((i, name, bytes(payload)))
+    records = batch.records
+    first = records[0].row if records else 0
+    if redactor.is_fast and not redactor.may_hold(BETWEEN.join([data for _, _, data in made])):
+        return
+    for i, name, data in made:
+        row = batch.events[i].source.row
+        at = row - first
+        whole = records[at].data if 0 <= at < len(records) and records[at].row == row else b""
         if (redacted := redactor.redact_part(data, whole)) is not data:
-            batch.events[i] = replace(event, **{name: Raw(redacted)})
+            batch.events[i] = replace(batch.events[i], **{name: Raw(redacted)})
 
 
 def _take_back(record: Record, batch: Batch) -> None:

@@ -9,6 +9,8 @@ from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.fault import Fault, Reason
 from agentv_stages.model.message import Message
 
+BETWEEN = b"\n\0\n"
+"""Joins records for one search: no pattern of a secret goes on over it."""
 _MOST_STRANGERS = 64  # more than the decoder examines
 
 

@@ -48,6 +48,16 @@ def is_mixed_match(data: bytes, match: "re.Match[bytes]") -> bool:
     return is_mixed(match[0])
 
 
+_NUMBER = re.compile(rb"[0-9]{5,16}$")
+
+
+def follows_a_number(data: bytes, match: "re.Match[bytes]") -> bool:
+    """For tokens of bots: the bot's number precedes, and no letter follows."""
+    at = match.start()
+    ends = match.end() == len(data) or data[match.end()] not in _BASE64
+    return ends and _NUMBER.search(data, max(0, at - 16), at) is not None
+
+
 _SECRET_WORDS = (
     rb"(?:API|SECRET|ACCESS|PRIVATE|ENCRYPTION|SIGNING|MASTER|AUTH|SERVICE|ACCOUNT|DEPLOY|ADMIN|ROOT|SESSION|JWT|CLIENT)"
     rb"_?KEY|APIKEY|TOKEN|SECRET|SECRET_KEY_BASE|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?"
@@ -91,7 +101,7 @@ def is_connection(data: bytes, match: "re.Match[bytes]") -> bool:
     )
 
 
-_SCHEMES = frozenset((b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate"))
+_SCHEMES = frozenset((b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"aws4-hmac-sha256"))
 
 
 def is_header_value(data: bytes, match: "re.Match[bytes]") -> bool:

@@ -30,7 +30,8 @@ _KEPT_MEMBER = re.compile(
     rb'encrypted_content|reasoning_opaque)\\*"\s*:\s*\\*"$'
 )
 _ESCAPED = re.compile(rb"\\u00[2-7]")
-_ESCAPED_SLASHES = rb":\/"
+_ESCAPES = rb"\u00"  # found ten times as fast where there is none
+_ESCAPED_SLASHES = re.compile(rb":\\/")
 _CONTRACTED = re.compile(rb"\\+u00([2-7][0-9a-fA-F])|\\+/")
 _ARMOUR_PARTS = re.compile(rb"\\+u[0-9a-fA-F]{4}|\\+[nrt]|((?:[A-Za-z0-9+/=]|\\+/)+)")
 _ARMOUR_TEXT = re.compile(
@@ -42,7 +43,7 @@ def expressions(rules: Iterable[Rule] = ()) -> list[bytes]:
     """A regular expression for everything that makes `Redactor` look closer, for a faster search."""
     tokens = [b"".join(b"\\x%02x" % letter for letter in token.prefix) + token.tail for token in TOKENS]
     patterns = [rule.expression or rule.pattern for rule in (*RULES, *rules)]
-    return [*tokens, *patterns, _ESCAPED.pattern, re.escape(_ESCAPED_SLASHES)]
+    return [*tokens, *patterns, _ESCAPED.pattern, _ESCAPED_SLASHES.pattern]
 
 
 class Redactor:
@@ -77,7 +78,8 @@ class Redactor:
         """The secrets in a record or a text, in order, without overlap."""
         if self._may_match is not None and not self._may_match(data):
             return []
-        if _ESCAPED.search(data) is None and _ESCAPED_SLASHES not in data:
+        escaped = _ESCAPES in data and _ESCAPED.search(data) is not None
+        if not escaped and _ESCAPED_SLASHES.search(data) is None:
             return self._without_overlap(self._found(data))
         plain, raw, at = _contracted(data)
         found: list[Finding] = []
@@ -85,6 +87,11 @@ class Redactor:
             start, end = _place(finding.start, raw, at), _place(finding.end - 1, raw, at)
             found.append(Finding(start, end + _width(data, end), finding.kind))
         return self._without_overlap(found)
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether the faster search is installed."""
+        return self._may_match is not None
 
     def may_hold(self, data: bytes) -> bool:
         """Whether there may be secrets; with the faster search some of them are none."""

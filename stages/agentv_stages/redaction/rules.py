@@ -7,10 +7,12 @@ match is checked in `redactor.py`; `check` is what a pattern cannot say.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from agentv_stages.redaction.checks import (
     KEY_BEGIN,
+    follows_a_number,
     is_assigned,
     is_connection,
     is_header_value,
@@ -21,7 +23,7 @@ from agentv_stages.redaction.checks import (
 Check = Callable[[bytes, "re.Match[bytes]"], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """One kind of secret.
 
@@ -35,13 +37,14 @@ class Rule:
     check: Check | None = None
     open_start: bool = False
     expression: bytes | None = None
-    compiled: re.Pattern[bytes] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "compiled", re.compile(self.pattern))
+    @cached_property
+    def compiled(self) -> re.Pattern[bytes]:
+        """The pattern; compiling all of them takes 80 ms, which a faster search often spares."""
+        return re.compile(self.pattern)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Token:
     """A secret of the form PREFIX + TAIL, where the prefix ends with one of `_`, `-` and `.`.
 
@@ -52,10 +55,11 @@ class Token:
     prefix: bytes
     tail: bytes
     source: str
-    compiled: re.Pattern[bytes] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "compiled", re.compile(self.tail))
+    @cached_property
+    def compiled(self) -> re.Pattern[bytes]:
+        """The tail; compiling all of them takes 80 ms, which a faster search often spares."""
+        return re.compile(self.tail)
 
 
 SEPARATORS = (
@@ -122,7 +126,7 @@ TOKENS: tuple[Token, ...] = (
     Token(
         "anthropic-key",
         b"sk-",
-        rb"ant-[a-z]{3,5}\d\d-[A-Za-z0-9_-]{80,120}",
+        rb"ant-(?:o[ar]t\d\d-[A-Za-z0-9_-]{40,200}|[a-z]{3,5}\d\d-[A-Za-z0-9_-]{80,120})",
         "gitleaks anthropic-api-key, anthropic-admin-api-key; OAuth tokens (oat01, ort01) of Claude Code",
     ),
     Token("openrouter-key", b"sk-", rb"or-v1-[0-9a-f]{64}", "OpenRouter, API keys"),
@@ -192,7 +196,13 @@ RULES: tuple[Rule, ...] = (
         "Discord, webhooks",
         open_start=True,
     ),
-    Rule("telegram-token", rb":AA?[A-Za-z0-9_-]{34}", "gitleaks telegram-bot-api-token", open_start=True),
+    Rule(
+        "telegram-token",
+        rb":A[A-Za-z0-9_-]{34}",
+        "gitleaks telegram-bot-api-token",
+        follows_a_number,
+        open_start=True,
+    ),
     Rule("terraform-token", rb"\.atlasv1\.[A-Za-z0-9_=-]{60,70}", "gitleaks hashicorp-tf-api-token", open_start=True),
     Rule(
         "private-key",
