@@ -129,6 +129,22 @@ def test_a_plot_names_each_figure_and_says_where_it_is_a_lower_bound(tmp_path: P
     assert {"22", "≥200k", "2.6k", "5", "48.2k", "903"} <= set(texts), texts
 
 
+def test_a_plot_has_a_title_costs_and_gaps_for_days_without_sessions(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+    log = (EXAMPLES / "gemini.jsonl").read_text(encoding="utf-8")
+    for day in ("02", "05"):
+        (tmp_path / f"{day}.jsonl").write_text(log.replace("2026-03-02T", f"2026-03-{day}T"), encoding="utf-8")
+    place = tmp_path / "p.svg"
+    options = ("--by", "day", "--plot", place, "-q", "--engine", "serial", "--utc", "--no-cache")
+    told = _run("stats", tmp_path, EXAMPLES / "claude.jsonl", *options)
+    assert told.exit_code == 0, told.output
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", place.read_text(encoding="utf-8"))
+    assert [text for text in texts if text.startswith("2026-")] == [f"2026-03-0{n}" for n in (2, 3, 4, 5)]
+    assert "Coding agents by day: 3 sessions, 23 tool calls" in texts
+    assert {"tool calls", "input tokens", "output tokens", "cost"} <= set(texts)
+    assert any(text.startswith(("$0.09", "~$")) for text in texts), texts
+
+
 @pytest.mark.filterwarnings("error")
 def test_letters_that_the_font_does_not_have_are_no_warnings_of_a_library(tmp_path: Path) -> None:
     """Each was told with the line of our code that drew it."""

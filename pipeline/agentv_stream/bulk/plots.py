@@ -2,12 +2,14 @@
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
-from agentv_stages.figures.merge import Summary
-from agentv_stages.model.visible import visible
+from agentv_stages.figures.merge import Figures, Summary
+from agentv_stages.model.tokens import PICO
+from agentv_stages.model.visible import counted, visible
 from agentv_stream.bulk.grouping import TIMES, Dimension
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.extras import extra
@@ -16,7 +18,9 @@ from agentv_stream.units import count_text
 
 FORMATS = (".svg", ".png", ".pdf")
 MOST_BARS = 30
-_GOOD, _BAD, _IN, _OUT = "#4878a8", "#c8553d", "#8fb8a8", "#e0a458"
+MOST_DAYS = 31 * MOST_BARS  # as many months
+_GOOD, _BAD, _IN, _OUT, _COST = "#4878a8", "#c8553d", "#8fb8a8", "#e0a458", "#8c6bb1"
+_FORMS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m"}
 
 
 def check_plot(path: Path, by: Sequence[Dimension]) -> None:
@@ -35,25 +39,27 @@ def draw(path: Path, summary: Summary, by: Dimension) -> None:
     """
     mpl = extra("matplotlib", "plot", "a plot")
     figures = extra("matplotlib.figure", "plot", "a plot")
-    labels, good, bad, tokens, total = _bars(summary, by)
+    bars = _bars(summary, by)
+    labels = bars.labels
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "agentv-stream", "text.parse_math": False}):
-        height = max(2.5, 0.28 * len(labels) + 1.4)
-        figure: Any = figures.Figure(figsize=(11 if tokens else 7, height), layout="constrained")
-        widths = [2, *(1 for _ in tokens)]
+        height = max(2.9, 0.28 * len(labels) + 1.8)
+        figure: Any = figures.Figure(figsize=(7 + 2.2 * len(bars.further), height), layout="constrained")
+        figure.suptitle(_title(summary, by), x=0.01, ha="left", fontsize="medium", fontweight="bold")
+        widths = [2, *(1 for _ in bars.further)]
         grid = figure.subplots(1, len(widths), sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})
         calls, *rest = grid[0]
         places = range(len(labels))
-        calls.barh(places, good, color=_GOOD, label="ended well, or open")
-        ends = calls.barh(places, bad, left=good, color=_BAD, label="failed")
-        _name_ends(calls, ends, [f"{well + failed:,}" for well, failed in zip(good, bad, strict=True)])
+        calls.barh(places, bars.good, color=_GOOD, label="ended well, or open")
+        ends = calls.barh(places, bars.bad, left=bars.good, color=_BAD, label="failed")
+        _name_ends(calls, ends, bars.calls, _tick)
         calls.set_yticks(list(places), labels)
         calls.set_ylim(len(labels) - 0.4, -0.6)  # the first group on top, no empty rows
-        calls.set_xlabel(("tool calls" if by == "all" else f"tool calls by {by}") + _left_out(len(labels), total, by))
-        for axes, (label, cells), color in zip(rest, tokens, (_IN, _OUT), strict=False):
-            ends = axes.barh(places, [value or 0 for value, _ in cells], color=color)
-            _name_ends(axes, ends, [_figure_text(value, whole) for value, whole in cells])
-            axes.set_xlabel(f"{label} tokens")
-        figure.legend(*calls.get_legend_handles_labels(), loc="outside upper left", ncols=2, fontsize="small")
+        calls.set_xlabel("tool calls" + _left_out(bars.shown, bars.total, by))
+        for axes, further in zip(rest, bars.further, strict=True):
+            ends = axes.barh(places, further.values, color=further.color)
+            _name_ends(axes, ends, further.texts, _dollars if further.name == "cost" else _tick)
+            axes.set_xlabel(further.name)
+        figure.legend(*calls.get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize="small")
         buffer = io.BytesIO()
         kind = path.suffix.lower()[1:]
         metadata = {"Date": None} if kind == "svg" else None
@@ -66,17 +72,27 @@ def draw(path: Path, summary: Summary, by: Dimension) -> None:
     publish_now(path, buffer.getvalue())
 
 
-def _name_ends(axes: Any, bars: Any, texts: list[str]) -> None:
+def _title(summary: Summary, by: Dimension) -> str:
+    total = summary.total()
+    grouped = "" if by == "all" else f" by {by}"
+    return f"Coding agents{grouped}: {counted(total.sessions, 'session')}, {counted(total.tool_calls, 'tool call')}"
+
+
+def _name_ends(axes: Any, bars: Any, texts: list[str], tick: Callable[[float, int], str]) -> None:
     """Writes each bar's figure at its end: a short bar has no room for it."""
     axes.bar_label(bars, texts, padding=3, fontsize="small")
     axes.margins(x=0.22)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.xaxis.set_major_formatter(_tick)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_formatter(tick)
+    axes.xaxis.get_major_locator().set_params(integer=tick is _tick)
 
 
 def _tick(value: float, place: int) -> str:
     return count_text(int(value))
+
+
+def _dollars(value: float, place: int) -> str:
+    return f"${value:,.2f}" if value < 100 else f"${count_text(round(value))}"
 
 
 def _figure_text(value: int | None, whole: bool) -> str:
@@ -91,27 +107,93 @@ def _left_out(shown: int, total: int, by: Dimension) -> str:
     return f" (the last {shown} of {total})" if by in TIMES else f" (the first {shown} of {total:,})"
 
 
-Cells: TypeAlias = list[tuple[int | None, bool]]
-"""For each group the sum of tokens, and whether it is complete."""
+class _Further(NamedTuple):
+    """Bars of another figure; a group for which it is unknown has `?`."""
+
+    name: str
+    color: str
+    values: list[float]
+    texts: list[str]
 
 
-def _bars(summary: Summary, by: Dimension) -> tuple[list[str], list[int], list[int], list[tuple[str, Cells]], int]:
-    """Labels, calls that did not fail, failed ones, tokens in and out (none by tool); the number of groups."""
+class _Bars(NamedTuple):
+    """Bars by group, the first on top: calls that did not fail, failed ones, and (none by tool) tokens and costs.
+
+    A day without sessions has no bars and no texts. `shown` of `total` groups are there.
+    """
+
+    labels: list[str]
+    good: list[int]
+    bad: list[int]
+    calls: list[str]
+    further: list[_Further]
+    shown: int
+    total: int
+
+
+def _bars(summary: Summary, by: Dimension) -> _Bars:
     if by == "tool":
         tools = summary.total().tools
         names = sorted(tools, key=lambda name: (-tools[name].calls, name))[:MOST_BARS]
         good = [tools[name].calls - tools[name].errors for name in names]
         labels = [visible(name, 40) for name in names]
-        return labels, good, [tools[name].errors for name in names], [], len(tools)
+        calls = [f"{tools[name].calls:,}" for name in names]
+        return _Bars(labels, good, [tools[name].errors for name in names], calls, [], len(names), len(tools))
+    groups: Sequence[tuple[str, Figures | None]]
     if by in TIMES:
-        groups = sorted(summary.groups.items())[-MOST_BARS:]  # a day without sessions has no bar
+        groups = _with_gaps(sorted(summary.groups.items()), by)[-MOST_BARS:]
     else:
         groups = sorted(summary.groups.items(), key=lambda item: (-item[1].tool_calls, item[0]))[:MOST_BARS]
-    bad = [figures.failed_calls for _, figures in groups]
-    return (
+    known = [figures for _, figures in groups]
+    further = [_tokens(known, "input", _IN), _tokens(known, "output", _OUT)]
+    if any(f is not None and (f.costed or f.filled_pico) for f in known):
+        further.append(_costs(known))
+    return _Bars(
         [visible(name, 40) for name, _ in groups],
-        [figures.tool_calls - failed for (_, figures), failed in zip(groups, bad, strict=True)],
-        bad,
-        [(member, [figures.tokens_told(member) for _, figures in groups]) for member in ("input", "output")],
+        [f.tool_calls - f.failed_calls if f is not None else 0 for f in known],
+        [f.failed_calls if f is not None else 0 for f in known],
+        [f"{f.tool_calls:,}" if f is not None else "" for f in known],
+        further,
+        sum(f is not None for f in known),
         len(summary.groups),
     )
+
+
+def _tokens(known: Sequence[Figures | None], name: str, color: str) -> _Further:
+    cells = [f.tokens_told(name) if f is not None else None for f in known]
+    values = [float(cell[0] or 0) if cell is not None else 0.0 for cell in cells]
+    return _Further(
+        f"{name} tokens", color, values, [_figure_text(*cell) if cell is not None else "" for cell in cells]
+    )
+
+
+def _costs(known: Sequence[Figures | None]) -> _Further:
+    """Reported costs, and estimates where the agent reported none; `~` marks a sum with estimates."""
+    values = [(f.cost_pico + f.filled_pico) / PICO if f is not None else 0.0 for f in known]
+    texts = [
+        "" if f is None else f"{'~' if f.filled_pico else ''}{_dollars(value, 0)}" if f.costed or f.filled_pico else "?"
+        for f, value in zip(known, values, strict=True)
+    ]
+    return _Further("cost", _COST, values, texts)
+
+
+def _with_gaps(groups: Sequence[tuple[str, Figures]], by: Dimension) -> Sequence[tuple[str, Figures | None]]:
+    """Groups by time, with the days, weeks or months between them that have no session."""
+    known, form = dict(groups), _FORMS.get(by)
+    days = sorted(day for name in known if (day := _day_of(name)) is not None) if form is not None else []
+    if form is None or len(days) < 2:
+        return groups
+    first = max(days[0], days[-1] - timedelta(days=MOST_DAYS))
+    every = (first + timedelta(days=n) for n in range((days[-1] - first).days + 1))
+    names = dict.fromkeys([*(name for name in known if _day_of(name) is None), *(f"{day:{form}}" for day in every)])
+    return [(name, known.get(name)) for name in names]
+
+
+def _day_of(name: str) -> date | None:
+    """The first day of a group; None for one that is no day, week or month."""
+    for text in (name, f"{name}-01", f"{name}-1"):
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            continue
+    return None
