@@ -287,7 +287,8 @@ def check_outputs(log: Log) -> None:
 
         ended = anyio.run(consume)
         import_sessions([place], jsonl=Path(folder, "all.jsonl"), transcripts=imported, engine="serial")
-        rows = list(map(json.loads, Path(folder, "all.jsonl").read_bytes().splitlines()))
+        table = Path(folder, "all.jsonl")  # is not written if there is no session
+        rows = list(map(json.loads, table.read_bytes().splitlines())) if table.exists() else []
         if library is None:
             same("import of no log", rows, [])
             return
