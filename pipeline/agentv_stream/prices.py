@@ -87,12 +87,9 @@ def dated_prices(prices: Any) -> list[Any]:
 def _estimate(result: Result) -> float | None:
     if is_displayed(result.session.provider, result.session.dialect):
         return None
-    by_model = {name: tokens for name, tokens in result.tokens_by_model.items() if any(tokens.values())}
-    model = next(iter(by_model), result.session.model)
-    if len(by_model) <= 1:
-        by_model = {model: result.tokens} if model is not None else {}
-    if not by_model or sum(tokens.input or 0 for tokens in by_model.values()) != (result.tokens.input or 0):
-        return None  # the rest belongs to an unknown model
+    by_model = shares_of(result)
+    if not by_model:
+        return None
     total = Decimal(0)
     when = result.session.started_at
     at = datetime.fromisoformat(when) if when is not None else None
@@ -102,6 +99,16 @@ def _estimate(result: Result) -> float | None:
             return None
         total += price
     return float(total)
+
+
+def shares_of(result: Result) -> dict[str, TokenTotals]:
+    """Each model's part of the session's tokens; none if a part belongs to an unknown model."""
+    by_model = {name: tokens for name, tokens in result.tokens_by_model.items() if any(tokens.values())}
+    model = next(iter(by_model), result.session.model)
+    if len(by_model) <= 1:
+        by_model = {model: result.tokens} if model is not None else {}
+    whole = sum(tokens.input or 0 for tokens in by_model.values()) == (result.tokens.input or 0)
+    return by_model if whole else {}
 
 
 def _price(model: str, tokens: TokenTotals, calls: int, at: datetime | None) -> Decimal | None:

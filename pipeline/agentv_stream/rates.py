@@ -13,11 +13,20 @@ import msgspec
 from msgspec import Struct
 
 from agentv_stages.figures.dated import SLOT_MS, Span
+from agentv_stages.figures.result import Result
 from agentv_stages.figures.session_figures import SessionFigures
-from agentv_stages.model.times import nearest_date_ms
-from agentv_stages.model.tokens import Tokens
+from agentv_stages.model.times import nearest_date_ms, parse_iso
+from agentv_stages.model.tokens import PICO, Tokens
 from agentv_stream.extras import extra
-from agentv_stream.prices import MOST_TOKENS, check_installed, dated_prices, is_displayed, names_of, price_table_date
+from agentv_stream.prices import (
+    MOST_TOKENS,
+    check_installed,
+    dated_prices,
+    is_displayed,
+    names_of,
+    price_table_date,
+    shares_of,
+)
 from agentv_stream.release import installed
 
 ATTO = 10**18
@@ -90,6 +99,23 @@ class Rates:
                 return None
             costs.append(cost)
         return costs
+
+    def of_result(self, result: Result) -> float | None:
+        """The cost of a session in dollars, by the prices of its first day and its mean request."""
+        session, tokens = result.session, result.tokens
+        if is_displayed(session.provider, session.dialect) or tokens.input is None or tokens.output is None:
+            return None
+        models = shares_of(result)
+        started_ms = None if session.started_at is None else parse_iso(session.started_at)
+        slot = None if started_ms is None else started_ms // SLOT_MS
+        costs = [
+            None if part.output is None else self._cost(Span(slot, model, model_calls=result.model_calls, tokens=Tokens(
+                part.input, part.cached, part.cache_write, part.cache_write_1h, part.output, part.reasoning
+            )))
+            for model, part in models.items()
+        ]  # fmt: skip
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) / PICO if known and len(known) == len(costs) else None
 
     def _cost(self, span: Span) -> int | None:
         tiers = self._tiers(span.model, span.slot) if span.model is not None else None

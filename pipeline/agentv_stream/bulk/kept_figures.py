@@ -23,7 +23,8 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work
 from agentv_stream.discovery.kept_file import KeptFile
-from agentv_stream.rates import Rates, installed_version
+from agentv_stream.discovery.kept_rates import load_rates, save_rates
+from agentv_stream.rates import Rates
 from agentv_stream.release import running_version
 from agentv_stream.sources.folder import may_be_companions, parts_of
 
@@ -123,11 +124,7 @@ class KeptFigures:
             database.executemany("UPDATE sessions SET day = ? WHERE mark = ? AND name = ?", used)
             database.execute("DELETE FROM sessions WHERE day < ?", (self._day - UNUSED_DAYS,))
             if self._rates is not None and new:
-                version = installed_version()
-                database.execute("DELETE FROM rates WHERE version != ?", (version,))
-                table = ("", _encode(self._rates.table))
-                prices = [(version, *row) for row in (table, *((model, _encode(new[model])) for model in new))]
-                database.executemany("INSERT OR REPLACE INTO rates VALUES (?, ?, ?)", prices)
+                save_rates(database, self._rates)
             removed = _keep_to_limit(database)
             database.execute("COMMIT")
             if removed:
@@ -164,10 +161,7 @@ class KeptFigures:
                         if found[1] < self._day:
                             self._stale.append(unit.name)
             if self._rates is not None:
-                version = (installed_version(),)
-                for model, rates in database.execute("SELECT model, entry FROM rates WHERE version = ?", version):
-                    with suppress(msgspec.MsgspecError):
-                        self._rates.take(model, rates)
+                load_rates(database, self._rates)
         return entries
 
     def _holds(self, unit: Unit, entry: KeptSession) -> bool:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import ProviderOfLog, Redact, Roots, TimeZone, Utc
+from agentv_stream.cli.options import NoPrices, ProviderOfLog, Redact, Roots, TimeZone, Utc
 from agentv_stream.cli.telling import say
 
 
@@ -31,18 +31,21 @@ def show(
     pager: Annotated[
         bool, typer.Option("--pager/--no-pager", help="On a terminal, show long sessions with PAGER, or less.")
     ] = True,
+    prices: NoPrices = None,
     redact: Redact = None,
     utc: Utc = False,
     timezone: TimeZone = None,
 ) -> None:
     """Show a session: turns, texts, calls with outcome and duration, context use, sub-agents at their time."""
     import shutil
+    from dataclasses import replace
 
     from agentv_stages.model.text_query import TextQuery
     from agentv_stream.cli.paging import print_lines
     from agentv_stream.cli.redacting import parts_for
     from agentv_stream.cli.roots import roots_there
     from agentv_stream.colour import palette
+    from agentv_stream.discovery.kept_rates import kept_rates
     from agentv_stream.discovery.period import named_zone
     from agentv_stream.discovery.selection import Selection, turns_of
     from agentv_stream.discovery.show import session_rows, show_session
@@ -62,7 +65,9 @@ def show(
             sys.stdout.buffer.writelines(session_rows(session, provider, places, selection, parts))
             sys.stdout.flush()
         else:
-            print_lines(show_session(session, provider, places, look, selection, parts), pager)
+            with kept_rates(prices) as rates:
+                look = replace(look, rates=rates)
+                print_lines(show_session(session, provider, places, look, selection, parts), pager)
     except BrokenPipeError:
         from agentv_stream.cli.telling import quiet_stdout
 

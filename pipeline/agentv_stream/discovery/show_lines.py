@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import dropwhile
+from typing import TYPE_CHECKING
 
 from agentv_stages.figures.result import Result
 from agentv_stages.model.call_summary import target_of
@@ -25,12 +26,16 @@ LINES_OF_LINE = 4
 LINES_AROUND = 2  # shown before and after a line that holds the text
 LEAST = 20  # columns
 
+if TYPE_CHECKING:
+    from agentv_stream.rates import Rates
+
 
 @dataclass(frozen=True)
 class Look:
     """How a session is printed: `width` in columns; with `full` nothing is shortened; times are in `zone`.
 
     With `query`, texts show the lines that hold it and those around them. `window` is the model's context in tokens.
+    `rates` estimate the cost if the agent reports none.
     """
 
     width: int
@@ -39,6 +44,7 @@ class Look:
     paint: Palette
     query: TextQuery | None = None
     window: int | None = None
+    rates: "Rates | None" = None
 
 
 def head_lines(result: Result, path: str, look: Look) -> Iterator[str]:
@@ -94,12 +100,21 @@ def foot_lines(result: Result, look: Look) -> Iterator[str]:
     tools = ", ".join([f"{name} {count}" for name, count in most[:8]] + (["…"] if len(most) > 8 else []))
     named = f" ({tools})" if tools else ""
     yield from whole_lines(f"turns {summary['turns']}, calls {summary['total_tool_calls']}{named}", width)
-    cost = f", cost ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
+    cost = _cost(result, look)
     prompt = f"{tokens['input']:,}" if tokens["input"] is not None else "?"
     took = f", {result.duration_ms / 1000:.1f} s" if result.duration_ms is not None else ""
     first = summary["first_edit_turn"]
     edit = f", first edit turn {first}" if first is not None else ""
     yield from whole_lines(f"tokens in {prompt} out {output_text(tokens)}{cost}{took}{edit}", width)
+
+
+def _cost(result: Result, look: Look) -> str:
+    if result.cost_usd is not None:
+        return f", cost ${result.cost_usd:.4f}"
+    estimated = look.rates.of_result(result) if look.rates is not None else None
+    if estimated is None or look.rates is None:
+        return ""
+    return f", cost ~${estimated:.4f} (estimated at list prices, {look.rates.table})"
 
 
 def _context(message: Message, window: int | None) -> str:

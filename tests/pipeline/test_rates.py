@@ -1,0 +1,100 @@
+"""Rates per token: the same prices as genai-prices computes, kept between runs, because its import takes long."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentv_stages.figures.dated import Span
+from agentv_stages.figures.result import Result
+from agentv_stages.model.tokens import Tokens, token_totals
+from agentv_stream import summarize, summarize_groups
+from agentv_stream.prices import estimate_cost
+from agentv_stream.rates import Rates, rates_of
+from support.made_sessions import make_folder
+
+pytest.importorskip("genai_prices", reason="the prices extra is not installed")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MODELS = (
+    "claude-sonnet-4-5-20250929",
+    "claude-3-5-haiku-20241022",
+    "gpt-5",
+    "gemini-2.5-pro",
+    "anthropic/claude-opus-4-1",
+)
+SIZES = (
+    Tokens(1_000, 300, 200, 50, 70, 10),
+    Tokens(40_000_000, 5_000_000, 1_000_000, 0, 900_000, 0),  # of one request: above every tier
+    Tokens(1, 0, 0, 0, 1),
+    Tokens(0, 0, 0, 0, 5),
+)
+
+
+def result_of(folder: Path, model: str, tokens: Tokens, calls: int) -> Result:
+    result = summarize(make_folder(folder, 1)[0])
+    result.session.model = model
+    result.tokens, result.model_calls = token_totals(tokens), calls
+    result.tokens_by_model = {model: result.tokens}
+    return result
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_rate_gives_the_price_of_the_table(tmp_path: Path, model: str) -> None:
+    rates = Rates()
+    for n, tokens in enumerate(SIZES):
+        for calls in (1, 100):
+            result = result_of(tmp_path / f"{n}-{calls}", model, tokens, calls)
+            estimate_cost(result)
+            assert isinstance(result.estimated_cost_usd, float)
+            assert rates.of_result(result) == pytest.approx(result.estimated_cost_usd, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["mock-model", "", "<synthetic>", "\x1b[2J", "claude-from-tomorrow-99-x"])
+def test_an_unknown_model_has_no_rate(tmp_path: Path, model: str) -> None:
+    assert [tiers.tiers for tiers in rates_of(model)] == [[]]
+    assert Rates().of_result(result_of(tmp_path, model, SIZES[0], 1)) is None
+
+
+def test_impossible_tokens_have_no_price() -> None:
+    rates = Rates()
+    for tokens in (Tokens(10, 30, 0, 0, 1), Tokens(10, 0, 5, 9, 1), Tokens(10**16, 0, 0, 0, 1)):
+        assert rates._cost(Span(None, MODELS[0], tokens=tokens)) is None
+
+
+def test_sums_of_spans_are_the_estimate_of_the_session(tmp_path: Path) -> None:
+    """All of a session in one quarter of an hour: the two ways of estimating agree."""
+    (path,) = make_folder(tmp_path, 1)
+    result = summarize(path)
+    estimate_cost(result)
+    total = summarize_groups([path], engine="serial", prices=True, by=("hour", "model")).summary.total()
+    assert isinstance(result.estimated_cost_usd, float)
+    assert total.estimated_pico / 1e12 == pytest.approx(result.estimated_cost_usd, rel=1e-9)
+
+
+def call(folder: Path, code: str) -> str:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_table_is_loaded_once(tmp_path: Path) -> None:
+    make_folder(tmp_path / "logs", 2)
+    code = (
+        "import sys; from agentv_stream import summarize_groups;"
+        f"total = summarize_groups([{str(tmp_path / 'logs')!r}], prices=None, cache=True).summary.total();"
+        "print(total.estimated_pico > 0, 'genai_prices' in sys.modules)"
+    )
+    assert [call(tmp_path, code).split() for _ in range(2)] == [["True", "True"], ["True", "False"]]
+
+
+def test_show_marks_an_estimate() -> None:
+    def shown(*words: str) -> str:
+        command = [sys.executable, "-m", "agentv_stream", "show", *words, "--width", "200"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    gemini, claude = str(EXAMPLES / "gemini.jsonl"), str(EXAMPLES / "claude.jsonl")
+    assert "cost ~$0.0343 (estimated at list prices, 20" in shown(gemini)
+    assert "cost $0.0930," in shown(claude)
+    assert "$" not in shown(gemini, "--no-prices").splitlines()[-1]
