@@ -62,7 +62,7 @@ def test_an_output_that_others_touched_while_its_session_grows_is_made_again(
     alone.logs = desk.logs
     alone.catch_up()
     assert desk.transcripts() == alone.transcripts()
-    assert "an output lost what was committed; the session is read again" in desk.said
+    assert "an output was changed or removed; it is written again" in desk.said
 
 
 def test_what_was_made_of_an_agents_stream_is_not_written_over(tmp_path: Path) -> None:

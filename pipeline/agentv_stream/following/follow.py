@@ -203,19 +203,16 @@ class Follower:
         if session is None:
             return
         try:
+            if not self.repair.may_write(session):
+                return
             grown = self._read(session)
             self._register.read_again(session)
             if grown and self._is_handed_over(session):
                 return
         except BrokenPipeError:
             raise
-        except ShortOutput as error:
-            self.say("an output lost what was committed; the session is read again", path=error.path)
-            try:
-                session.begin_again()
-                self._register.due.add(number)
-            except Exception as again:
-                self._register.trouble(number, again)
+        except ShortOutput:
+            self.repair.lost(number, quietly=False)
             return
         except Exception as error:
             self._register.trouble(number, error)

@@ -2,7 +2,8 @@
 
 An output is known by its length and a hash of its last bytes. All are examined at the start; later those whose size,
 inode or time of change is another one than before. One whose kept part is whole is cut back to that and continued, as
-after a crash; otherwise the session is read again.
+after a crash; otherwise the session is read again. If one of its logs is gone, nothing more is written to its outputs
+until the log is there again: rows behind a hole, or without those of the missing log, would be wrong.
 """
 
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from agentv_stream.following.follow_outputs import Mark, OutputState, kept_tail_of, tail_of
+from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
 from agentv_stream.outputs.naming import RESULT, TRANSCRIPT
 from agentv_stream.sources.files import is_there
@@ -29,6 +31,7 @@ class Repair:
         self._known: dict[int, dict[Path, Mark]] = {}
         self._seen: dict[Path, tuple[int, int, int]] = {}  # size, inode and time of change of a whole output
         self._look_at = register.clock()
+        self._lost: set[int] = set()  # sessions whose outputs are lost, and whose logs are not all there
 
     def note(self, number: int, state: OutputState | None) -> None:
         """The session is at rest, with these outputs."""
@@ -67,15 +70,30 @@ class Repair:
                 self._make_again(number, self._worst(number))
         self._look_at = begun + max(LOOK_SECONDS, (register.clock() - begun) * _SHARE)
 
-    def lost(self, number: int) -> None:
-        """The kept part of an output turned out to be damaged."""
-        self._make_again(number, "lost")
+    def lost(self, number: int, quietly: bool = True) -> None:
+        """The kept part of an output turned out to be damaged. `quietly` False: what was read of the log since the last
+        commit may not have been delivered, and is delivered again.
+        """
+        self._make_again(number, "lost", quietly)
+
+    def may_write(self, session: Followed) -> bool:
+        """Whether the outputs of a session may be continued; those that are lost are made again once that is possible.
+
+        Raises: SinkError.
+        """
+        if session.number not in self._lost:
+            return True
+        if _missing(session) is not None:
+            return False
+        self._lost.discard(session.number)
+        self._begin_again(session, True)
+        return True
 
     def _worst(self, number: int) -> Condition:
         found = {self._condition(path, mark) for path, mark in self._known[number].items()}
         return "lost" if "lost" in found else "cut" if "cut" in found else "whole"
 
-    def _make_again(self, number: int, condition: Condition) -> None:
+    def _make_again(self, number: int, condition: Condition, quietly: bool = True) -> None:
         """Raises: nothing."""
         if condition == "whole":
             return
@@ -90,15 +108,22 @@ class Repair:
                 if session.outputs is not None:
                     session.outputs.settled = True  # the part after the kept part is cut off
             else:
-                missing = [log.path for log in session.inputs if not is_there(log.path.partition(STORE_SIGN)[0])]
-                if missing:
-                    register.say("an output was changed and cannot be made again: its log is gone", path=missing[0])
+                missing = _missing(session)
+                if missing is not None:
+                    self._lost.add(number)
+                    register.say("an output was changed and cannot be made again: its log is gone", path=missing)
                     return
-                session.begin_again(quietly=True)
+                self._begin_again(session, quietly)
+                return
             register.say("an output was changed or removed; it is written again", path=session.main)
             register.due.add(number)
         except Exception as error:
             register.trouble(number, error)
+
+    def _begin_again(self, session: Followed, quietly: bool) -> None:
+        session.begin_again(quietly=quietly)
+        self._register.say("an output was changed or removed; it is written again", path=session.main)
+        self._register.due.add(session.number)
 
     def _condition(self, path: Path, mark: Mark) -> Condition:
         try:
@@ -114,6 +139,12 @@ class Repair:
             return "cut" if stat.st_size >= mark.kept and kept_tail_of(path, mark.kept) == mark.kept_tail else "lost"
         except OSError:
             return "cut" if path.name.endswith(RESULT) or not mark.kept else "lost"
+
+
+def _missing(session: Followed) -> str | None:
+    """A log of the session that is gone."""
+    logs = (one.path for one in session.inputs)
+    return next((path for path in logs if not is_there(path.partition(STORE_SIGN)[0])), None)
 
 
 def _size(path: Path) -> int | None:

@@ -62,6 +62,8 @@ class Resting:
         begun = register.clock()
         undecided = session.chain is None
         try:
+            if not self._repair.may_write(session):
+                return
             if session.forked_since(LocalFolder()) or session.parents_since():
                 yield session.number
                 if register.hot.get(session.number) is not session:
