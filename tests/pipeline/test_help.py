@@ -38,6 +38,29 @@ def test_the_help_fits_a_terminal_and_has_examples(name: str) -> None:
     assert "{" not in shown.splitlines()[0]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show"], "SESSION is missing; for example: agentv-stream show 3f2a\n"),
+        (["search"], 'TEXT is missing; for example: agentv-stream search "connection refused" --since 7d\n'),
+        (["completion"], "SHELL is missing; for example: agentv-stream completion bash\n"),
+        (["show", "--tol", "Bash", "x"], "Unknown option '--tol'; did you mean '--tool'?\n"),
+        (["watch", "--jsn"], "Unknown option '--jsn'; did you mean '--json'?\n"),
+        (
+            ["schema", "transcrpt"],
+            "unknown output 'transcrpt'; did you mean 'transcript'? `agentv-stream schema` lists",
+        ),
+        (["show", str(STREAM), "--tool", "Bsh"], "no call of 'Bsh' in this session; did you mean 'Bash'?\n"),
+        (["show", str(STREAM), "--turn", "x"], "--turn: 'x' is no range of turns; use 7, 3..5, 3.. or ..5\n"),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_told_with_what_was_meant(arguments: list[str], message: str, tmp_path: Path) -> None:
+    ran = run(tmp_path, *arguments)
+    assert (ran.code, ran.out) == (2, b"")
+    assert message in ran.err
+
+
 def test_a_source_that_cannot_be_checked_is_told_on_standard_error(tmp_path: Path) -> None:
     """With `--quiet` nothing said why the exit code was 4."""
     for options in ((), ("--quiet",), ("--json",)):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperCommand
 
+from agentv_stream.nearest import suggestion
 from agentv_stream.units import bytes_of, seconds_of
 
 _PLACE = re.compile("DIR|FILE|PATH|URL")  # in a metavar
@@ -44,10 +45,33 @@ class PlainCommand(TyperCommand):
                 ctx.fail(f"Option {name!r} needs a value, and the one given is empty.")
             if value and _URL.match(value) and _PLACE.search(kind) and "URL" not in kind:
                 ctx.fail(f"Option {name!r} needs a place on this machine, and {value!r} is a URL.")
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.Exit:  # --help
+            raise
+        except Exception as error:
+            mistake = _mistake(error, options, ctx.command_path)
+            if mistake is not None:
+                ctx.fail(mistake)
+            raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [re.sub(r"^\{(.*)\}$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
+
+
+def _mistake(error: Any, options: dict[str, Any], command: str) -> str | None:
+    """A message with the nearest option, or with an example; None for an error whose own message says enough."""
+    kind = type(error).__name__  # typer's own classes, which it does not export
+    if kind == "NoSuchOption":
+        return f"Unknown option {error.option_name!r}{suggestion(error.option_name, options, ('--help',))}"
+    if kind != "MissingParameter" or error.param is None or error.param.param_type_name != "argument":
+        return None
+    from agentv_stream.cli.examples import EXAMPLES
+
+    example = next((line for lines in EXAMPLES.values() for line in lines if f"{command} " in line), "")
+    return f"{(error.param.metavar or error.param.name).strip('[].')} is missing" + (
+        f"; for example: {example}" * bool(example)
+    )
 
 
 def pause(text: str) -> float:

@@ -19,6 +19,8 @@ def schema(
     from agentv_stream.cli.telling import say
     from agentv_stream.documentation.schemas import SHAPES, VERSIONS, about
     from agentv_stream.documentation.schemas import schema as make
+    from agentv_stream.errors import UsageError
+    from agentv_stream.nearest import suggestion
 
     if name is None:
         width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None
@@ -26,6 +28,6 @@ def schema(
             sys.stdout.write(visible(f"{key:16}  {version:34}  {about(key)}", width) + "\n")
         return
     if name not in SHAPES:
-        say(f"no output is called {name!r}; there are: {', '.join(SHAPES)}")
+        say(UsageError(f"unknown output {name!r}{suggestion(name, SHAPES)}; `agentv-stream schema` lists all"))
         raise typer.Exit(2)
     sys.stdout.write(indented_json(make(name)).decode())
