@@ -48,7 +48,7 @@ def test_the_help_fits_a_terminal_and_has_examples(name: str) -> None:
         (["watch", "--jsn"], "Unknown option '--jsn'; did you mean '--json'?\n"),
         (
             ["schema", "transcrpt"],
-            "unknown output 'transcrpt'; did you mean 'transcript'? `agentv-stream schema` lists",
+            "unknown output 'transcrpt'; did you mean 'transcript'?\n",
         ),
         (["show", str(STREAM), "--tool", "Bsh"], "no call of 'Bsh' in this session; did you mean 'Bash'?\n"),
         (["show", str(STREAM), "--turn", "x"], "--turn: 'x' is no range of turns; use 7, 3..5, 3.. or ..5\n"),

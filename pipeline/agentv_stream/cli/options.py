@@ -69,9 +69,8 @@ def _mistake(error: Any, options: dict[str, Any], command: str) -> str | None:
     from agentv_stream.cli.examples import EXAMPLES
 
     example = next((line for lines in EXAMPLES.values() for line in lines if f"{command} " in line), "")
-    return f"{(error.param.metavar or error.param.name).strip('[].')} is missing" + (
-        f"; for example: {example}" * bool(example)
-    )
+    name = (error.param.metavar or error.param.name).strip("[].")
+    return f"{name} is missing; for example: {example}" if example else f"{name} is missing"
 
 
 def pause(text: str) -> float:

@@ -28,6 +28,6 @@ def schema(
             sys.stdout.write(visible(f"{key:16}  {version:34}  {about(key)}", width) + "\n")
         return
     if name not in SHAPES:
-        say(UsageError(f"unknown output {name!r}{suggestion(name, SHAPES)}; `agentv-stream schema` lists all"))
+        say(UsageError(f"unknown output {name!r}{suggestion(name, SHAPES)}"))
         raise typer.Exit(2)
     sys.stdout.write(indented_json(make(name)).decode())
