@@ -68,6 +68,8 @@ class Settings:
     sync: bool = True
     roots: tuple[str, ...] = ()
     page: bool = False
+    dump_traces: bool = False
+    include_trace: bool = False
     redact: bool = False
     tee_redacted: bool = False
     redact_rules: tuple[str, ...] = ()
@@ -133,6 +135,8 @@ _SWITCHES = (
     "live",
     "sync",
     "page",
+    "dump_traces",
+    "include_trace",
     "redact",
     "tee_redacted",
     "otel_content",

@@ -190,6 +190,7 @@ class ResultFile(Struct):
     agent_num_turns: int | UnsetType = UNSET
     verdicts: list[CaseResult] | UnsetType = UNSET
     traces: list[TraceEvent] | UnsetType = UNSET
+    traces_truncated: bool | UnsetType = UNSET
     target: str | UnsetType = UNSET
     test_id: str | UnsetType = UNSET
     attempt: int | UnsetType = UNSET

@@ -110,7 +110,9 @@ def reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Rep
     together, separate_tasks = _large(crew, work, units)
     for number, unit in enumerate(together):
         task = Task(number, (unit,))
-        report = relay(work, task, crew.context, crew.workers) if crew.context is not None else None
+        report = None
+        if crew.context is not None and not work.include_trace:  # a list of events is in one process
+            report = relay(work, task, crew.context, crew.workers)
         if report is None:
             separate_tasks.append(unit)
         else:

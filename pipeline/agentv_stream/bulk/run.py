@@ -55,6 +55,8 @@ def import_sessions(
     stages: Iterable[MakeStage] = (),
     redact: bool | Redaction = False,
     export: Export | None = None,
+    dump_traces: bool = False,
+    include_trace: bool = False,
     roots: Sequence[str] = (),
     period: Period = ALWAYS,
     dry_run: bool = False,
@@ -83,6 +85,8 @@ def import_sessions(
     the disk. `records` and `stages` are your own: classes or functions of a
     module, called for each session, that make a stage over the records of a log, or over its events and messages
     (docs/api.md). `redact` replaces secrets by markers in all outputs. `export` writes and sends spans.
+    `dump_traces` writes the generic trace events of each session beside its transcript, `include_trace` puts them
+    into its result, at most 10,000.
     `on_result` is called with each result as JSON, in the order of `jsonl`, after all is written.
 
     Raises: UsageError, SourceError (none of the sources exists), SinkError.
@@ -134,6 +138,8 @@ def import_sessions(
             pages=places.get("pages"),
             page_redaction=redaction_by(True) if pages is not None and not redact else None,
             export=export,
+            dump_traces=dump_traces,
+            include_trace=include_trace,
         )
         SYNC.set(sync)
         assert work.state is not None

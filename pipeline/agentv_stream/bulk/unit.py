@@ -88,6 +88,8 @@ class Work(Struct, frozen=True):
     pages: str | None = None
     page_redaction: Redaction | None = None
     export: Export | None = None
+    dump_traces: bool = False
+    include_trace: bool = False
 
 
 class Task(Struct, frozen=True):

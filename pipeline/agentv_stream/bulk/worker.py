@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from functools import lru_cache, partial
 from pathlib import Path
 from threading import get_ident
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -41,6 +42,9 @@ from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
 from agentv_stream.outputs.session_name import FixedIdentity, Log
 from agentv_stream.sources.folder import may_be_companions, parts_of
 from agentv_stream.summary import SessionReader, without_collector
+
+if TYPE_CHECKING:
+    from agentv_stages.trajectory.trace_events import TraceList
 
 TAIL_BYTES = 4096
 KEPT_BYTES = 4 * 1024 * 1024
@@ -74,6 +78,12 @@ def tail_of(place: str, size: int) -> str:
     with object_store.open_input(place) as file:
         file.seek(max(0, size - TAIL_BYTES))
         return hashlib.blake2b(file.read(TAIL_BYTES), digest_size=8).hexdigest()
+
+
+def _trace_list() -> "TraceList":
+    from agentv_stages.trajectory.trace_events import TraceList  # with the evaluators: 80 ms
+
+    return TraceList()
 
 
 class Worker:
@@ -154,6 +164,7 @@ class Session:
         self.outputs: SessionOutputs | None = None
         self.trajectory: DocumentFile | None = None
         self.page: DocumentFile | None = None
+        self.traces = _trace_list() if worker.work.include_trace else None
         self.spans: SessionOutputs | None = None
         self._damage: list[DamagedArchive] = []
         self._pieces: Generator[bytes] | None = None  # of the main file
@@ -184,7 +195,8 @@ class Session:
         identity = self.identity = FixedIdentity(reader.observer, log, work.target)
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", provider)
-            self.outputs = SessionOutputs(folder, self.key, work.run, identity)
+            wanted = Wanted(traces=work.dump_traces)
+            self.outputs = SessionOutputs(folder, self.key, work.run, identity, wanted)
         if work.trajectories is not None:
             folder = work.trajectories.replace("{provider}", provider)
             self.trajectory = DocumentFile(AtifDocument(), folder, partial(identity.name, self.key), work.run)
@@ -231,6 +243,8 @@ class Session:
 
     def write(self, batch: Batch) -> None:
         """As `take`, without asking whether to give up. Raises: SinkError."""
+        if self.traces is not None:
+            self.traces.observe(batch)
         if self.outputs is not None:
             self.outputs.write(batch)
         if self.trajectory is not None:
@@ -262,6 +276,8 @@ class Session:
         estimate = None
         if work.results or work.state is not None or worker.staging is not None or work.prices:
             result = observer.result(left)
+            if self.traces is not None:
+                self.traces.put_into(result)
             if work.state is not None:
                 result.source = told_path(unit.name)
             if work.target is not None:

@@ -13,8 +13,10 @@ from agentv_stages.model.event import Status
 from agentv_stages.model.payload import indented_json, told_json
 from agentv_stages.model.provider import Folder, Provider
 from agentv_stages.providers import get_provider
+from agentv_stages.session.chain import Watcher
 from agentv_stages.session.parts import NONE, Parts
 from agentv_stages.trajectory import Case, CaseResult, Decision
+from agentv_stages.trajectory.trace_events import TraceList
 from agentv_stream.checks.run_end import RunEnd, run_end, silent_end, told_case
 from agentv_stream.checks.spec import Spec, SpecCase
 from agentv_stream.checks.turn_index import TurnIndex
@@ -118,6 +120,7 @@ class SourceCheck:
     turns: TurnIndex | None = None
     duration_ms: int | None = None
     started_at: str | None = None
+    traces: TraceList | None = None
 
     @property
     def exit_code(self) -> int:
@@ -142,7 +145,13 @@ class SourceCheck:
             "specs": self.specs,
             "warnings": self.warnings,
             "error": None if self.error is None else str(self.error),
+            **self._traced(),
         }
+
+    def _traced(self) -> dict[str, Any]:
+        if self.traces is None:
+            return {}
+        return {"traces": self.traces.events} | ({"traces_truncated": True} if self.traces.truncated else {})
 
 
 def check_source(
@@ -153,14 +162,16 @@ def check_source(
     subagents: bool = True,
     folder: Folder | None = None,
     parts: Parts = NONE,
+    watchers: Sequence[Watcher] = (),
 ) -> SourceCheck:
     """Checks a finished source; `folder` is where sub-agents' files are looked for, by default the local disk.
 
-    A problem with the source is put into `error`; a wrong spec raises SpecError.
+    `watchers` see every batch; a `TraceList` among them becomes `traces`. A problem with the source is put into
+    `error`; a wrong spec raises SpecError.
     """
     from agentv_stream.sources.files import check_readable, read_pieces
 
-    check = SourceCheck(str(path))
+    check = SourceCheck(str(path), traces=next((one for one in watchers if isinstance(one, TraceList)), None))
     end = silent_end(path) if path.suffix == ".json" else run_end(path)
     chosen = _chosen(path, end, specs, case)
     if not chosen:
@@ -179,6 +190,8 @@ def check_source(
             reader = SessionReader(read_pieces(path), str(path), provider, folder=folder, parts=parts)
             for batch in reader.batches(subagents):
                 checker.observe(batch)
+                for watcher in watchers:
+                    watcher.observe(batch)
             check.cases = checker.finish()
             result = reader.result()
     except (NotALog, EmptyInput) as error:

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from agentv_stream.cli.options import (
+    DumpTraces,
     EngineName,
+    IncludeTrace,
     Machine,
     Otel,
     OtelContent,
@@ -64,6 +66,8 @@ def import_(
     watch: WatchedPrograms = None,
     prices: Prices = False,
     text_chars: Annotated[int, typer.Option(min=0, metavar="N", help="How much of a text the data set keeps.")] = 2000,
+    dump_traces: DumpTraces = False,
+    include_trace: IncludeTrace = False,
     json: Annotated[
         Path | None,
         typer.Option(metavar="[FILE]", help="File for the report as JSON; standard output for - or nothing."),
@@ -100,6 +104,8 @@ def import_(
         text_chars=text_chars,
         sync=sync,
         redact=redact,
+        dump_traces=dump_traces,
+        include_trace=include_trace,
     )
     exported = {
         "otel": otel,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, ProviderOfLogs, Redact, Subagents, Threshold
+from agentv_stream.cli.options import CaseId, IncludeTrace, ProviderOfLogs, Redact, Subagents, Threshold
 
 
 def check(
@@ -44,6 +44,10 @@ def check(
     annotations: Annotated[
         str | None, typer.Option(metavar="github", help="Print workflow commands that mark the failed lines of specs.")
     ] = None,
+    dump_traces: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the generic trace events of each source.")
+    ] = None,
+    include_trace: IncludeTrace = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Every source, case and evaluator, not only failures.")
     ] = False,
@@ -71,5 +75,7 @@ def check(
         comment_file=comment,
         name=name,
         annotations=annotations,
+        dump_traces=dump_traces,
+        include_trace=include_trace,
     )
     raise typer.Exit(code)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from agentv_stages.session.chain import Watcher
+from agentv_stages.trajectory.trace_events import TraceList
 from agentv_stream.checks.check import (
     SourceCheck,
     check_source,
@@ -17,6 +19,7 @@ from agentv_stream.checks.check import (
 from agentv_stream.checks.check_markdown import MOST_COMMENT, github_annotations, markdown
 from agentv_stream.checks.check_text import failures_first, junit, summary_line, table
 from agentv_stream.checks.spec import Spec, check_judges, load_spec
+from agentv_stream.checks.trace_file import TraceFile
 from agentv_stream.cli.redacting import parts_for
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
 from agentv_stream.colour import palette, verdicts_in_colour
@@ -46,6 +49,8 @@ def check_sources(
     comment_file: Path | None = None,
     name: str = "agentv-stream",
     annotations: str | None = None,
+    dump_traces: Path | None = None,
+    include_trace: bool = False,
 ) -> int:
     """Checks all sources against all specs; returns the exit code."""
     try:
@@ -65,7 +70,13 @@ def check_sources(
         tell_warnings(loaded)
         check_judges(loaded)
         folder = RememberingFolder()  # thousands of logs may be in one
-        checks = [check_source(path, loaded, case, provider, subagents, folder, parts) for path in expand(sources)]
+        traced = _Traced(dump_traces, include_trace)
+        checks = [
+            traced.check(path, lambda path, watchers: check_source(
+                path, loaded, case, provider, subagents, folder, parts, watchers
+            ))
+            for path in expand(sources)
+        ]  # fmt: skip
         checks = worth_telling(checks, sources)
         if not checks:
             raise NotALog(f"no agent's log was found in {', '.join(sources)}")
@@ -89,6 +100,28 @@ def check_sources(
         say(error)
         return error.exit_code
     return worst([check.exit_code for check in checks])
+
+
+class _Traced:
+    """Checks sources, and writes or keeps their trace events if that is wanted."""
+
+    def __init__(self, folder: Path | None, keep: bool) -> None:
+        self._folder, self._keep = folder, keep
+        self._taken: set[str] = set()
+
+    def check(self, path: Path, check: Callable[[Path, list[Watcher]], SourceCheck]) -> SourceCheck:
+        """Raises: SinkError, SpecError."""
+        watchers: list[Watcher] = [TraceList()] if self._keep else []
+        if self._folder is None:
+            return check(path, watchers)
+        file = TraceFile(self._folder, path, self._taken)
+        whole = False
+        try:
+            outcome = check(path, [*watchers, file])
+            whole = outcome.error is None
+        finally:
+            file.close(whole)
+        return outcome
 
 
 def _encoded(text: str) -> bytes:

@@ -7,6 +7,8 @@ import typer
 
 from agentv_stream.cli.options import (
     CaseId,
+    DumpTraces,
+    IncludeTrace,
     Live,
     Machine,
     Otel,
@@ -91,6 +93,8 @@ def consume(
         ),
     ] = None,
     prices: Prices = False,
+    dump_traces: DumpTraces = False,
+    include_trace: IncludeTrace = False,
     page: PageToo = None,
     redact: Redact = None,
     otel: Otel = None,
@@ -129,6 +133,8 @@ def consume(
         "page": page,
         "redact": redact,
         "sync": sync,
+        "dump_traces": dump_traces or None,
+        "include_trace": include_trace or None,
         "otel": otel,
         "otel_file": otel_file,
         "otel_content": otel_content,

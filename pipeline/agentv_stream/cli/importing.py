@@ -51,6 +51,8 @@ class Wanted:
     text_chars: int
     sync: bool | None = None
     redact: bool | None = None
+    dump_traces: bool = False
+    include_trace: bool = False
 
 
 def import_all(

@@ -174,6 +174,14 @@ PageToo: TypeAlias = Annotated[
     bool | None, typer.Option("--page/--no-page", help="Also write the session as a page of HTML, secrets redacted.")
 ]
 
+DumpTraces: TypeAlias = Annotated[
+    bool, typer.Option("--dump-traces", help="Also write AgentV's generic trace events, beside the transcript.")
+]
+
+IncludeTrace: TypeAlias = Annotated[
+    bool, typer.Option("--include-trace", help="Put the trace events into the result, at most 10,000.")
+]
+
 Redact: TypeAlias = Annotated[
     bool | None, typer.Option("--redact/--no-redact", help="Replace secrets by markers before anything is written.")
 ]

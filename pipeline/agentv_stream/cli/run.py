@@ -170,12 +170,22 @@ def run(
                 "--save-stream": save_stream,
                 "--dump-traces": dump_traces,
                 "--include-trace": include_trace,
+                "--page": page,
                 "--redact": redact,
+                "--otel": otel,
+                "--otel-content": otel_content,
+                "--otel-old-names": otel_old_names,
+                "--machine": machine,
                 "--sync": sync,
             }
         ),
     )
     if attempt is None and is_matrix(matrix, workers):
+        if otel_file is not None:
+            from agentv_stream.cli.telling import say
+
+            say("--otel-file: several attempts would replace one file; --otel sends the spans of each")
+            raise typer.Exit(2)
         raise typer.Exit(run_matrix(matrix))
     code = run_command(
         command or [],

@@ -43,6 +43,7 @@ from agentv_stream.sources.source import ByteSource, now_ms
 if TYPE_CHECKING:
     from agentv_stages.redaction.redactor import Redactor
     from agentv_stages.sinks.span_log import SpanLog
+    from agentv_stages.trajectory.trace_events import TraceList
 
 
 class StreamSession:
@@ -72,6 +73,7 @@ class StreamSession:
         self.source = source
         self.settings = settings
         self.watchers = list(watchers)
+        self._traces: TraceList | None = None
         self.report = Report()
         self.provider: Provider | None = named_provider(settings.provider)
         self.dialect: Dialect | None = None
@@ -188,6 +190,11 @@ class StreamSession:
             self.provider, self.dialect, self.settings.watch, file=self.source.name, contexts=contexts,
             parts=self._parts, records=self._records, stages=self._stages,
         )  # fmt: skip
+        if self.settings.include_trace:
+            from agentv_stages.trajectory.trace_events import TraceList  # 80 ms that few sessions need
+
+            self.watchers.append(traces := TraceList())
+            self._traces = traces
         chain.watchers += self.watchers
         self._put_prompt(held)
         bound = self.settings.bound
@@ -270,6 +277,8 @@ class StreamSession:
         outputs = Outputs() if self._outputs is None else self._outputs.written_paths()
         result = self.chain.observer.result(self.chain.pair.left, outputs, self._lists)
         settings = self.settings
+        if self._traces is not None:
+            self._traces.put_into(result)
         if settings.target is not None:
             result.target = settings.target
         if settings.test_id is not None:

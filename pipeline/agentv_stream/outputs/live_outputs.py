@@ -14,7 +14,7 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.payload import told_path
 from agentv_stages.sinks.output import Output, lines_of
 from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs
-from agentv_stages.sinks.suffixes import SPANS
+from agentv_stages.sinks.suffixes import SPANS, TRACE
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.document_sink import DocumentSink
@@ -78,7 +78,7 @@ class LiveOutputs:
         settings = self.settings
         piped = settings.transcript is not None and cannot_seek(settings.transcript)
         export = export_of(settings)
-        wanted = Wanted(transcript, piped, settings.stream_log)
+        wanted = Wanted(transcript, piped, settings.stream_log, traces=settings.dump_traces)
         if export is not None and export.file is not None:
             wanted = replace(wanted, spans=export.options, redactor=export.redactor)
         outputs = make_outputs(wanted)
@@ -177,6 +177,9 @@ class LiveOutputs:
         page = _written(self.page)
         if page is not None:
             outputs.page = page
+        trace = next((_written(sink) for sink in self.others if sink.name == TRACE.lstrip(".")), None)
+        if trace is not None:
+            outputs.trace = trace
         return outputs
 
     def hurry(self, seconds: float) -> None:

@@ -14,12 +14,13 @@ from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stages.sinks.suffixes import LETTERS as LETTERS
 from agentv_stages.sinks.suffixes import RAW_LOG as RAW_LOG
 from agentv_stages.sinks.suffixes import SUMMARY_LOG as SUMMARY_LOG
+from agentv_stages.sinks.suffixes import TRACE as TRACE
 from agentv_stages.sinks.suffixes import TRANSCRIPT as TRANSCRIPT
 from agentv_stream.outputs.durable import sync_path
 
 DEFAULT_ROOT = Path(".agentv")
 RESULT, CASE = ".result.json", ".case.jsonl"
-TRAJECTORY, TRACE = ".trajectory.json", ".trace.jsonl"
+TRAJECTORY = ".trajectory.json"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
 _SEPARATED = str.maketrans(":.", "--")

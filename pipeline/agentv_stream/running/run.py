@@ -157,6 +157,8 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         stats=None,
         tee=False,
         tee_redacted=False,
+        dump_traces=False,  # done here: the file is named after the attempt
+        include_trace=False,
     )
     traces = TraceList() if options.include_trace else None
     sinks: list[Sink] = []
@@ -188,7 +190,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         if result is not None:
             finish_result(result, child, options, attempt)
             if traces is not None:
-                result.traces = traces.events
+                traces.put_into(result)
         value = run_value(result, child, live, options.output_file)
         value["run"] = {
             "command": list(options.shown or options.command),
@@ -207,8 +209,6 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
             "agentv_stream_version": running_version(),
         }
         value |= {"task_id": options.task, "approach": options.approach, "attempt": attempt}
-        if traces is not None and traces.truncated:
-            value["traces_truncated"] = True
         if redactor is not None:  # the command, the prompt, an output that is no stream
             value = decode_json(redactor.hide(told_json(value)))
         path = options.folder / f"{stem}.json"

@@ -65,6 +65,7 @@ class Outputs(Struct):
     stream_log: str | UnsetType = UNSET
     dead_letters: str | UnsetType = UNSET
     page: str | UnsetType = UNSET
+    trace: str | UnsetType = UNSET
 
 
 class Result(Struct):
@@ -76,9 +77,8 @@ class Result(Struct):
     `records` and `events` count everything that was read, `model_calls` the calls for which the log gives tokens.
     `faults` counts dead letters by reason, `unknown` records by types that its decoder lacks, `ignored` records that
     carry nothing to keep. `losses` lists facts that this format cannot express. `verdicts` is set if the run was
-    checked against a spec, `traces` with `run
-    --include-trace`; `source`, the name of the log, in a line of `import --jsonl`; `redaction_level` if secrets were
-    replaced by markers.
+    checked against a spec, `traces` with `--include-trace` (`traces_truncated`: there were more); `source`, the name of
+    the log, in a line of `import --jsonl`; `redaction_level` if secrets were replaced by markers.
 
     None means that the log does not have a fact; a field that is UNSET does not appear in the JSON. Written by
     `to_json`, read
@@ -108,6 +108,7 @@ class Result(Struct):
     agent_num_turns: int | UnsetType = UNSET
     verdicts: list[Any] | UnsetType = UNSET
     traces: list[Any] | UnsetType = UNSET
+    traces_truncated: bool | UnsetType = UNSET
     target: str | UnsetType = UNSET
     test_id: str | UnsetType = UNSET
     attempt: int | UnsetType = UNSET

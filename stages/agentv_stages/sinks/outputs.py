@@ -41,6 +41,7 @@ class Wanted:
     totals_at_end: bool = False
     stream_log: StreamLog = "false"
     spans: SpanOptions | None = None
+    traces: bool = False
     redactor: "Redactor | None" = None
 
 
@@ -253,12 +254,21 @@ def _spans(wanted: Wanted) -> Output | None:
     return SpanLog(wanted.spans, wanted.redactor)
 
 
+def _traces(wanted: Wanted) -> Output | None:
+    if not wanted.traces:
+        return None
+    from agentv_stages.sinks.trace_log import TraceLog  # with the evaluators, 80 ms that few sessions need
+
+    return TraceLog()
+
+
 MakeOutput: TypeAlias = Callable[[Wanted], Output | None]
 OUTPUTS: list[MakeOutput] = [
     lambda wanted: Transcript(wanted.totals_at_end) if wanted.transcript else None,
     lambda wanted: Letters() if wanted.transcript else None,
     _log,
     _spans,
+    _traces,
 ]
 """Each makes its output for one session, or returns None where that is not wanted."""
 

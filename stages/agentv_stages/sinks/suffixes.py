@@ -3,3 +3,4 @@
 TRANSCRIPT, LETTERS = ".transcript.jsonl", ".dead-letters.jsonl"
 RAW_LOG, SUMMARY_LOG = ".stream.jsonl", ".stream.log"
 SPANS = ".otlp.jsonl"
+TRACE = ".trace.jsonl"

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType, json, to_builtins
 
+from agentv_stages.figures.result import Result
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
     MAIN,
@@ -91,6 +92,12 @@ class TraceList:
                 self.truncated = True
                 return
             self.events.append(_plain(traced))
+
+    def put_into(self, result: Result) -> None:
+        """Sets the traces of a result."""
+        result.traces = self.events
+        if self.truncated:
+            result.traces_truncated = True
 
 
 def _plain(event: TraceEvent) -> Any:

@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from agentv_stages.model.event import Status
 from agentv_stages.trajectory import CaseResult
+from agentv_stages.trajectory.trace_events import TraceEvent
 from agentv_stages.trajectory.verdict import Decision, Verdict
 from agentv_stages.trajectory.verdict import Result as EvaluatorResult
 
@@ -33,6 +34,8 @@ class CheckedSource(Struct):
     specs: list[str]
     warnings: list[str]
     error: str | None
+    traces: list[TraceEvent] | UnsetType = UNSET
+    traces_truncated: bool | UnsetType = UNSET
 
 
 class CheckReport(Struct):
@@ -54,6 +57,8 @@ class CheckLine(Struct):
     reason: str | None
     warnings: list[str]
     error: str | None
+    traces: list[TraceEvent] | UnsetType = UNSET
+    traces_truncated: bool | UnsetType = UNSET
     spec: str | UnsetType = UNSET
     case: str | UnsetType = UNSET
     score: float | UnsetType | None = UNSET
