@@ -3,7 +3,11 @@
 import os
 import re
 import sys
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+
+from agentv_stages.providers import GROUP
 
 
 @cache
@@ -31,6 +35,30 @@ def installed(distribution: str) -> str | None:
 
 def running_version() -> str:
     return installed("agentv-stream") or "0"
+
+
+@cache
+def reading_version() -> str:
+    """This release and the plug-ins that read logs, with their versions: caches of anything read depend on both."""
+    return " ".join((running_version(), *sorted(_plugins())))
+
+
+def _plugins() -> Iterator[str]:
+    """The names of the metadata folders (`abacus_agent-0.3.dist-info`) of installed plug-ins; without
+    `importlib.metadata`, as above."""
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")  # noqa: PTH208 - as above
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info")):
+                try:
+                    points = Path(folder or ".", name, "entry_points.txt").read_bytes()
+                except OSError:
+                    continue
+                if f"[{GROUP}]".encode() in points:
+                    yield name
 
 
 def release(text: str) -> tuple[int, ...]:

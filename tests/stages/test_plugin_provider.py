@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +238,103 @@ def test_the_page_holds_to_the_types_and_the_style_of_the_project(plugin: Path, 
     for tool, *arguments in checks:
         done = run(plugin, "-m", tool, *arguments, cwd=plugin)
         assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+
+
+PLUGIN = () if entry_points(group="pytest11", name="agentv_stream") else ("-p", "agentv_stream.testing.plugin")
+KIT = (*PLUGIN, "-p", "no:cacheprovider", "-q", "--no-header", "test_abacus.py")
+
+
+def kit(site: Path, *options: str) -> tuple[int, str]:
+    """The conformance kit, run by pytest as the author of the plug-in runs it."""
+    done = run(site, "-m", "pytest", *KIT, *options, cwd=site)
+    return done.returncode, done.stdout.decode() + done.stderr.decode()
+
+
+def test_the_conformance_kit_passes_the_plugin_of_the_page(plugin: Path) -> None:
+    code, text = kit(plugin)
+    assert (code, "8 passed" in text) == (0, True), text
+
+
+BROKEN = {
+    "test_it_takes_no_other_log": ('isinstance(line.get("abacus"), str)', "line"),
+    "test_detection": ("return 1.0 if head and", "return 0.0 if head and"),
+    "test_laws": (
+        'add(ToolResult(source, "", line.call',
+        'add(SessionInfo(source, "", line.call)); add(SessionInfo(source, "", line.call',
+    ),
+    "test_odd_shapes": (
+        "kind = batch.events.append, line.abacus",
+        "kind = batch.events.append, line.abacus\n"
+        "        add(UserText(source, '', line.text, 'x')); decode_line(line.text)",
+    ),
+    "test_reading": ('batch.ignore("tick")', "batch.unknown_type(kind, record)"),
+    "test_facts": (
+        'About("abacus run --json PROMPT", versions="0.3", end="`bye`")',
+        'About("abacus run --json PROMPT")',
+    ),
+    "test_every_dialect_has_a_log": ('"abacus-json",\n            detect', '"abacus-lines",\n            detect'),
+}
+"""A test of the kit, and the change of the plug-in for which it fails."""
+
+
+@pytest.mark.parametrize("name", list(BROKEN))
+def test_the_conformance_kit_finds_a_broken_plugin(plugin: Path, tmp_path: Path, name: str) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(plugin, site, ignore=shutil.ignore_patterns("__pycache__"))
+    before, after = BROKEN[name]
+    texts = {path: path.read_text(encoding="utf-8") for path in (site / "abacus_agent").glob("*.py")}
+    assert sum(before in text for text in texts.values()) == 1
+    for path, text in texts.items():
+        path.write_text(text.replace(before, after), encoding="utf-8")
+    code, text = kit(site, "-k", name)
+    assert code == 1 and re.search(rf"^FAILED .*::{name}\b", text, re.MULTILINE), text
+
+
+def at_home(site: Path, home: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """The program for a person whose agent keeps its logs in `~/.abacus/runs`."""
+    os_home = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "XDG_STATE_HOME": str(home / "state")}
+    code = f"import os; os.environ.update({os_home!r}); from agentv_stream.cli import main; main()"
+    return run(site, "-c", code, *words, cwd=home)
+
+
+@pytest.fixture
+def home(plugin: Path, tmp_path: Path) -> Path:
+    runs = tmp_path / "home" / ".abacus" / "runs"
+    runs.mkdir(parents=True)
+    shutil.copy(plugin / "abacus.jsonl", runs / "ab-7.jsonl")
+    return tmp_path / "home"
+
+
+def test_its_sessions_are_listed_and_counted(plugin: Path, home: Path) -> None:
+    listed = at_home(plugin, home, "sessions", "--json")
+    (session,) = map(json.loads, listed.stdout.splitlines())
+    assert (session["provider"], session["session_id"]) == ("abacus", "ab-7"), listed.stderr.decode()
+    shown = at_home(plugin, home, "show", "ab-7")
+    assert b"Reading it first." in shown.stdout, shown.stderr.decode()
+    counted = at_home(plugin, home, "stats", "ab-7", "--json", "-")
+    assert json.loads(counted.stdout)["total"]["tool_calls"] == 3, counted.stdout.decode()
+
+
+def test_its_sessions_are_followed(plugin: Path, home: Path) -> None:
+    done = at_home(plugin, home, "tail", "--all", "--once", "--out", "followed", "-q")
+    assert done.returncode == 0, done.stderr.decode()
+    (transcript,) = (home / "followed").rglob("*.transcript.jsonl")
+    rows = [json.loads(line) for line in transcript.read_bytes().splitlines()]
+    assert [row["role"] for row in rows] == ["user", "assistant", "assistant", "assistant"]
+
+
+def test_its_command_line_is_run(plugin: Path, tmp_path: Path) -> None:
+    program = tmp_path / "abacus"
+    program.write_text(f"#!/bin/sh\ncat {plugin / 'abacus.jsonl'}\n")
+    program.chmod(0o755)
+    done = run(plugin, *PROGRAM, "run", "--out", "r", "-q", "--", "./abacus", "run", "--json", "Fix it.", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    value = json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())
+    assert (value["session"]["provider"], value["status"]) == ("abacus", "complete")
+
+
+def test_a_log_that_was_nobodys_is_read_once_the_plugin_is_there(plugin: Path, home: Path) -> None:
+    """Headers and figures are cached; a plug-in that was installed since, or another version of it, reads anew."""
+    root = ("sessions", "--json", "--root", str(home / ".abacus"))
+    assert at_home(home, home, *root).stdout == b""
+    assert b'"abacus"' in at_home(plugin, home, *root).stdout

@@ -5,15 +5,16 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 from typing import Any, cast
 
 import msgspec
 import pytest
 
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.event import AnyEvent, AssistantText, Reasoning, TokenUsage, ToolCall, ToolResult
+from agentv_stages.model.event import AnyEvent, AssistantText, TokenUsage, ToolCall, ToolResult
 from agentv_stages.model.provider import DecodeContext, Dialect, Head, Provider
+from agentv_stream.testing.laws import check_laws as check_laws
+from agentv_stream.testing.laws import check_odd_shapes as check_odd_shapes
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 _decode = msgspec.json.Decoder().decode
@@ -77,67 +78,6 @@ def decoded(of: Dialect, given: Sequence[Record], context: DecodeContext | None 
 
 def events_of(of: Dialect, given: Sequence[Record]) -> list[AnyEvent]:
     return decoded(of, given).events
-
-
-def check_laws(of: Dialect, given: Sequence[Record]) -> None:
-    """A prefix of the input gives a prefix of the output; a decoder restored after any record continues; ids are
-    unique."""
-    whole = pushed(of, given).events
-    for cut in range(len(given) + 1):
-        begun = pushed(of, given[:cut]).events
-        assert begun == whole[: len(begun)]
-        before = of.decoder(DecodeContext("log"))
-        batch = Batch("log")
-        for record in given[:cut]:
-            before.decode(record, batch)
-        after = of.decoder(DecodeContext("log"))
-        state: msgspec.Struct = before.state
-        after.state = msgspec.json.decode(msgspec.json.encode(state), type=type(state))
-        for record in given[cut:]:
-            after.decode(record, batch)
-        after.flush(batch)
-        assert batch.events == decoded(of, given).events
-    ids = [(e.source.base_id or e.source.row, e.part, type(e)) for e in decoded(of, given).events]
-    assert len(ids) == len(set(ids))
-
-
-_ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, 10**25, 1e30, "", "x", [], {}, [1], {"a": 1}, [[]], '{"a":1}', "[")
-
-
-def _bent(value: Any, chance: Random) -> Any:
-    """A copy in which some members are missing or have another shape."""
-    if chance.random() < 0.06:
-        return chance.choice(_ODD)
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value).items()
-        return {k: _bent(v, chance) for k, v in members if chance.random() > 0.03}
-    if isinstance(value, list):
-        return [_bent(v, chance) for v in value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-    return value
-
-
-def check_odd_shapes(provider: Provider, given: Sequence[Record], rounds: int = 150) -> None:
-    """Whatever shape members have, a decoder either accepts a record or refuses it before it appends anything."""
-    chance = Random(7)
-    values = [_decode(record.data) for record in given]
-    for _ in range(rounds):
-        bent = [msgspec.json.encode(_bent(value, chance)) for value in values]
-        odd = [Record(data, 0, row) for row, data in enumerate(bent)]
-        for one in provider.dialects:
-            assert 0.0 <= one.detect(head(odd)) <= 1.0
-            decoder = one.decoder(DecodeContext("log"))
-            batch = Batch("log")
-            for record in odd:
-                before = len(batch.events)
-                try:
-                    decoder.decode(record, batch)
-                except (msgspec.MsgspecError, UnicodeDecodeError):
-                    assert len(batch.events) == before
-            decoder.flush(batch)
-            thoughts = [bytes(e.text_json) for e in batch.events if isinstance(e, Reasoning)]
-            assert all(thought[:1] == b'"' for thought in thoughts)  # rows hold them as texts
-            msgspec.json.encode(decoder.state)
-            msgspec.json.encode(batch.events)
 
 
 def corpus(folder: str) -> Path:

@@ -25,7 +25,7 @@ from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit
 from agentv_stream.discovery.kept_file import KeptFile
 from agentv_stream.discovery.kept_rates import load_rates, save_rates
 from agentv_stream.rates import Rates
-from agentv_stream.release import running_version
+from agentv_stream.release import reading_version
 from agentv_stream.sources.folder import may_be_companions, parts_of
 
 AT_REST_NS = 2_000_000_000
@@ -175,7 +175,7 @@ class KeptFigures:
 
 def _mark(work: Work) -> str:
     """The release, the way of counting, and the options on which figures depend."""
-    return msgspec.json.encode([COUNTING, running_version(), work.provider, work.subagents]).decode()
+    return msgspec.json.encode([COUNTING, reading_version(), work.provider, work.subagents]).decode()
 
 
 def _can_be_kept(unit: Unit) -> bool:

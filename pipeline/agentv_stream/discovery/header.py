@@ -197,7 +197,7 @@ _decode = msgspec.json.Decoder(_Entry).decode
 
 class HeaderCache:
     """Headers by path, kept in a file between runs, without texts (`Header.lean`). A log that has only grown keeps its
-    header once complete. Another release starts over: it may know logs that this one does not."""
+    header once complete. Another release or plug-in starts over: it may know logs that this one does not."""
 
     def __init__(self, file: Path | None) -> None:
         self._kept: KeptFile | None = None
@@ -207,9 +207,9 @@ class HeaderCache:
         if file is None:
             return
         from agentv_stream.discovery import kept_file
-        from agentv_stream.release import running_version
+        from agentv_stream.release import reading_version
 
-        self._by, self._kept = running_version(), kept_file.KeptFile(file)
+        self._by, self._kept = reading_version(), kept_file.KeptFile(file)
         with self._kept.opened() as database:
             if database is not None:
                 for path, entry in database.execute("SELECT name, entry FROM headers WHERE mark = ?", (self._by,)):

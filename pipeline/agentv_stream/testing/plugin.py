@@ -40,7 +40,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each log that the mark names."""
+    """One test for each log that the mark names, or that the tests of a provider name."""
+    if "log" in metafunc.fixturenames and hasattr(metafunc.cls, "provider"):
+        from agentv_stream.testing.conformance import parametrize_logs
+
+        parametrize_logs(metafunc)
     mark = metafunc.definition.get_closest_marker("trajectory")
     if mark is None or "trajectory" not in metafunc.fixturenames:
         return
