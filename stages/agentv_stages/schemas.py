@@ -195,6 +195,7 @@ class ResultFile(Struct):
     test_id: str | UnsetType = UNSET
     attempt: int | UnsetType = UNSET
     source: str | UnsetType = UNSET
+    machine: str | UnsetType = UNSET
 
 
 class StreamId(Struct):

@@ -4,12 +4,15 @@ import re
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.tables import SCHEMA, TABLES
 from agentv_stream.errors import SourceError, UsageError
 
 MANIFEST = "_dataset.json"
+MACHINE = "machine="
+"""How the folder of one machine's part of a data set begins."""
 _FAR = 1000  # far from any generation that a data set which cannot be read may have
 _PATH = re.compile(r"(\w+)/provider=[^/\\]+/day=[^/\\]+/[^/\\]+\.parquet")
 
@@ -78,6 +81,19 @@ def read_manifest(root: str) -> Manifest | None:
         if file.table not in TABLES or found is None or found[1] != file.table:
             raise SourceError(f"{root}: {MANIFEST} names {file.path!r}, which is no file of the data set")
     return manifest
+
+
+def read_all_machines(root: str) -> Manifest | None:
+    """As `read_manifest`; where there is none, those of all machines below `root`, as one."""
+    own = read_manifest(root)
+    if own is not None:
+        return own
+    found = [(name, read_manifest(object_store.join(root, name))) for name in object_store.folders_in(root, MACHINE)]
+    parts = [(name, manifest) for name, manifest in found if manifest is not None]
+    if not parts:
+        return None
+    files = [replace(file, path=f"{name}/{file.path}") for name, manifest in parts for file in manifest.files]
+    return Manifest(files=files)
 
 
 def first_manifest(root: str, resume: bool) -> Manifest:

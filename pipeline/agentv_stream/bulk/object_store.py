@@ -224,6 +224,23 @@ def names_below(place: str) -> list[str]:
     return sorted(str(path) for path in Path(place).rglob("*") if is_file(path))
 
 
+def folders_in(place: str, beginning: str) -> list[str]:
+    """The names of folders right below a place that begin so, sorted; none if there is no such place.
+
+    Raises: SourceError.
+    """
+    try:
+        if not is_url(place):
+            return sorted(path.name for path in Path(plain(place)).glob(f"{beginning}*") if path.is_dir())
+        entries: list[str] = of_url(place).ls(place, detail=False)
+        names = {entry.rstrip("/").rpartition("/")[2] for entry in entries}
+        return sorted(name for name in names if name.startswith(beginning))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
+
+
 def remove(place: str) -> None:
     """Removes a file or object; it may already be gone.
 

@@ -16,13 +16,13 @@ def check_installed() -> None:
 
 
 def manifest_of(root: str) -> "Manifest":
-    """The manifest of a data set.
+    """The manifest of a data set, or of the parts of all machines in it.
 
     Raises: SourceError if there is none, UsageError for a manifest of another version.
     """
-    from agentv_stream.bulk.manifest import MANIFEST, read_manifest
+    from agentv_stream.bulk.manifest import MANIFEST, read_all_machines
 
-    manifest = read_manifest(root)
+    manifest = read_all_machines(root)
     if manifest is None:
         raise SourceError(f"{root} is not a data set: it has no {MANIFEST}; `import … --parquet {root}` makes one")
     return manifest
@@ -31,7 +31,7 @@ def manifest_of(root: str) -> "Manifest":
 def open_dataset(root: str, table: str) -> Any:
     """One table (`sessions`, `messages`, `tool_calls`, `faults`) as a `pyarrow.dataset.Dataset`.
 
-    It also has the columns `provider` and `day`, which are in the paths.
+    It also has the columns `provider`, `day` and `machine`, which are in the paths; `machine` is null without one.
 
     Raises: SourceError, UsageError.
     """
@@ -40,8 +40,9 @@ def open_dataset(root: str, table: str) -> Any:
 
     root = object_store.plain(root)
     paths = manifest_of(root).paths(root, table)
-    schema = arrow_schema(table).append(pa.field("provider", pa.string())).append(pa.field("day", pa.string()))
-    partitioning = ds.partitioning(pa.schema([("provider", pa.string()), ("day", pa.string())]), flavor="hive")
+    in_paths = pa.schema([(name, pa.string()) for name in ("provider", "day", "machine")])
+    schema = pa.schema([*arrow_schema(table), *in_paths])
+    partitioning = ds.partitioning(in_paths, flavor="hive")
     filesystem = object_store.of_url(root).system if object_store.is_url(root) else None
     if filesystem is not None:
         paths = [path.partition("://")[2] for path in paths]

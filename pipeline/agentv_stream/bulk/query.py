@@ -1,7 +1,8 @@
 """SQL over a data set, with DuckDB (an extra): views `sessions`, `messages`, `tool_calls`, `faults`.
 
-Every view also has `provider` and `day` (a DATE, null if the log has no times); times are TIMESTAMPs in UTC. The files
-are those in the manifest, so while a data set is being written, its old state is visible. Docs: docs/queries.md.
+Every view also has `provider`, `day` (a DATE, null if the log has no times) and `machine` (null without one); times are
+TIMESTAMPs in UTC. The files are those in the manifest, so while a data set is being written, its old state is visible.
+Docs: docs/queries.md.
 """
 
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.manifest import DataFile
+from agentv_stream.bulk.manifest import MACHINE, DataFile
 from agentv_stream.bulk.parquet import manifest_of
 from agentv_stream.bulk.tables import COLUMNS, TABLES
 from agentv_stream.errors import SourceError, UsageError
@@ -140,17 +141,21 @@ def _check_reading(connection: Any, sql: str) -> None:
 def _view(table: str, files: Sequence[DataFile], root: str) -> str:
     if not files:
         columns = [f"NULL::{_TYPES[kind]} AS {_name(name)}" for name, kind in COLUMNS[table]]
-        return f"SELECT {', '.join(columns)}, NULL::VARCHAR AS provider, NULL::DATE AS day WHERE false"
+        none = "NULL::VARCHAR AS provider, NULL::DATE AS day, NULL::VARCHAR AS machine"
+        return f"SELECT {', '.join(columns)}, {none} WHERE false"
     paths = ", ".join(_quoted(_literal(object_store.join(root, file.path))) for file in files)
     # Folders above the data set may also be named `a=b`. DuckDB makes columns of them, and uses the first `day=`.
-    above = _PARTITION.search(root) is not None
+    machines = MACHINE in root or any(file.path.startswith(MACHINE) for file in files)
+    above = machines or _PARTITION.search(root) is not None
     source = f"read_parquet([{paths}], {_NAMED if above else _HIVE}, union_by_name = true)"
     provider, day = (_part("provider"), _part("day")) if above else ("provider", "day")
     columns = [
         f"{_name(name)} AT TIME ZONE 'UTC' AS {_name(name)}" if kind == "time" else _name(name)
         for name, kind in COLUMNS[table]
     ]
-    return f"SELECT {', '.join(columns)}, {provider} AS provider, TRY_CAST({day} AS DATE) AS day FROM {source}"
+    machine = f"NULLIF({_part('machine')}, '')" if machines else "NULL::VARCHAR"
+    known = f"{provider} AS provider, TRY_CAST({day} AS DATE) AS day, {machine} AS machine"
+    return f"SELECT {', '.join(columns)}, {known} FROM {source}"
 
 
 def _part(name: str) -> str:

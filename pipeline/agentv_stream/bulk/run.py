@@ -21,6 +21,7 @@ from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Sources, Trouble, find_units, listed
 from agentv_stream.bulk.grouping import Grouping, dimensions_of
 from agentv_stream.bulk.import_run import ImportRun
+from agentv_stream.bulk.manifest import MACHINE
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
 from agentv_stream.bulk.own_stages import names_of
 from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
@@ -31,6 +32,7 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import Export
 from agentv_stream.outputs.durable import SYNC
+from agentv_stream.outputs.naming import safe_part
 from agentv_stream.redaction.redaction import Redaction, redaction_by
 
 
@@ -57,6 +59,7 @@ def import_sessions(
     export: Export | None = None,
     dump_traces: bool = False,
     include_trace: bool = False,
+    machine: str | None = None,
     roots: Sequence[str] = (),
     period: Period = ALWAYS,
     dry_run: bool = False,
@@ -87,6 +90,7 @@ def import_sessions(
     (docs/api.md). `redact` replaces secrets by markers in all outputs. `export` writes and sends spans.
     `dump_traces` writes the generic trace events of each session beside its transcript, `include_trace` puts them
     into its result, at most 10,000.
+    `machine` is put into the results; each machine has its own part of the data set, below `machine=NAME`.
     `on_result` is called with each result as JSON, in the order of `jsonl`, after all is written.
 
     Raises: UsageError, SourceError (none of the sources exists), SinkError.
@@ -103,6 +107,8 @@ def import_sessions(
         ("otel-file", export.file if export is not None else None),
     )
     places = {name: absolute(os.fspath(place)) for name, place in outputs if place is not None}
+    if "parquet" in places and machine is not None:  # several machines write into one data set, each its own part
+        places["parquet"] = object_store.join(places["parquet"], f"{MACHINE}{safe_part(machine)}")
     if not places and on_result is None and export is None:
         raise UsageError("nothing to write: give transcripts, trajectories, pages, jsonl or parquet")
     if not places and resume:
@@ -140,6 +146,7 @@ def import_sessions(
             export=export,
             dump_traces=dump_traces,
             include_trace=include_trace,
+            machine=machine,
         )
         SYNC.set(sync)
         assert work.state is not None

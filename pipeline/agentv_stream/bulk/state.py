@@ -74,6 +74,7 @@ def recipe(work: Work) -> str:
         work.subagents,
         work.prices,
         work.text_chars,
+        *(("machine", work.machine) if work.machine is not None else ()),
         *((work.records, work.stages) if work.records or work.stages else ()),
         *(("pages", work.pages) if work.pages is not None else ()),
         *(("redacted", work.redaction.rules, work.redaction.allow) if work.redaction is not None else ()),

@@ -62,8 +62,8 @@ class Work(Struct, frozen=True):
     that group, `apart` for the figures of each session, dated. `text_chars` is how much of a text the data set keeps.
     `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
     `sync`: as in `outputs/durable.py`.
-    `export` asks for the spans of each session, in `state`. `redaction` has the key of the markers: a work stays in
-    memory.
+    `machine` is put into results. `export` asks for the spans of each session, in `state`. `redaction` has the key of
+    the markers: a work stays in memory.
     """
 
     run: str = ""
@@ -90,6 +90,7 @@ class Work(Struct, frozen=True):
     export: Export | None = None
     dump_traces: bool = False
     include_trace: bool = False
+    machine: str | None = None
 
 
 class Task(Struct, frozen=True):

@@ -282,6 +282,8 @@ class Session:
                 result.source = told_path(unit.name)
             if work.target is not None:
                 result.target = work.target
+            if work.machine is not None:
+                result.machine = work.machine
             if work.prices:
                 from agentv_stream.prices import estimate_cost
 

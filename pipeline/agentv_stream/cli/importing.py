@@ -88,6 +88,7 @@ def import_all(
             "period": period,
             "redact": redaction_of(settings) or False,
             "export": export_of(settings),
+            "machine": settings.machine,
         }
         if wanted.jsonl == "-":
             options |= {"jsonl": None, "on_result": lambda line: print_bytes(line + b"\n")}

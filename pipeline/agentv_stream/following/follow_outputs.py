@@ -126,10 +126,16 @@ class FollowOutputs:
     """The files of one session at a place."""
 
     def __init__(
-        self, place: OutputPlace, stream_log: StreamLog, result: bool = True, feed: SpanFeed | None = None
+        self,
+        place: OutputPlace,
+        stream_log: StreamLog,
+        result: bool = True,
+        feed: SpanFeed | None = None,
+        machine: str | None = None,
     ) -> None:
         self._place = place
         self._wanted = Wanted(stream_log=stream_log)
+        self._machine = machine
         self._spans: SessionSpans | None = None
         if feed is not None:
             self._wanted, self._spans = feed.wanted(self._wanted), SessionSpans(feed)
@@ -264,6 +270,8 @@ class FollowOutputs:
                 outputs.dead_letters = told_path(str(letters))
             if self._result:
                 result = observer.result(left, outputs)
+                if self._machine is not None:
+                    result.machine = self._machine
                 if verdicts:
                     from agentv_stream.checks.check import verdicts_json
 

@@ -151,6 +151,9 @@ def metrics_text(follower: Follower, running: Running) -> str:
             shown = ",".join(f'{key}="{_escape(label)}"' for key, label in labels.items())
             lines.append(f"{PREFIX}{name}{'{' + shown + '}' if shown else ''} {value:.12g}")
 
+    machine = follower.plan.settings.machine
+    if machine is not None:
+        add("machine_info", "gauge", "The name of this machine.", ({"machine": machine}, 1))
     add("records_total", "counter", "Records read and processed.", ({}, counts.records))
     add("events_total", "counter", "Events decoded from the records.", ({}, counts.events))
     add("read_bytes_total", "counter", "Bytes read from logs.", ({}, counts.bytes))

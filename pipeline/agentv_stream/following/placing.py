@@ -37,7 +37,9 @@ class Placing:
         """The outputs of a session, None if no files are written."""
         if not self.plan.files:
             return None
-        return FollowOutputs(SessionPlace(self, session), self.plan.settings.stream_log, feed=self.plan.feed)
+        settings = self.plan.settings
+        place = SessionPlace(self, session)
+        return FollowOutputs(place, settings.stream_log, feed=self.plan.feed, machine=settings.machine)
 
     def there(self, folder: Path) -> dict[str, list[str]]:
         """The transcripts in a folder when it was first used, by the name without the start time: a crash left its

@@ -279,6 +279,8 @@ class StreamSession:
         settings = self.settings
         if self._traces is not None:
             self._traces.put_into(result)
+        if settings.machine is not None:
+            result.machine = settings.machine
         if settings.target is not None:
             result.target = settings.target
         if settings.test_id is not None:

@@ -114,6 +114,7 @@ class Result(Struct):
     attempt: int | UnsetType = UNSET
     source: str | UnsetType = UNSET
     redaction_level: str | UnsetType = UNSET
+    machine: str | UnsetType = UNSET
 
     def __repr__(self) -> str:
         session, summary = self.session, self.tool_use_summary
