@@ -59,7 +59,7 @@ def test_a_view_without_any_row_has_its_columns(tmp_path: Path) -> None:
     names, rows = run_query("SELECT * FROM faults", tmp_path / "d")
     assert rows == []
     assert names[:2] == ["session_key", "source"]
-    assert names[-2:] == ["provider", "day"]
+    assert names[-3:] == ["provider", "day", "machine"]
 
 
 @pytest.mark.parametrize(
