@@ -21,7 +21,7 @@ from agentv_stages.trajectory.trace_events import TraceEvent
 
 
 class CallFacts(Struct):
-    """What agentv-stream adds about a call."""
+    """Our additions about a call."""
 
     name: str
     kind: Kind
@@ -34,7 +34,7 @@ class CallFacts(Struct):
 
 
 class RowFacts(Struct):
-    """What agentv-stream adds about a row."""
+    """Our additions about a row."""
 
     stream: str
     turn: int | UnsetType = UNSET
@@ -136,7 +136,7 @@ class TranscriptRow(Struct):
 
 
 class RawLogRow(Struct):
-    """One record of the input, verbatim: as `record` where it is valid JSON, else in base64."""
+    """One record of the input, verbatim: as `record` where it is valid JSON, otherwise in base64."""
 
     offset: int
     file: str
@@ -165,7 +165,7 @@ class DeadLetter(Struct):
 
 
 class ResultFile(Struct):
-    """What `--stats` writes, and what `run` and `import` store about a session."""
+    """The result of a session: written by `--stats`, stored by `run` and `import`."""
 
     schema_version: Literal["agentv_stream.result.v1"]
     session: SessionFacts

@@ -1,4 +1,4 @@
-"""The figures of listed sessions: kept ones, and what is new or changed is read. In: sessions. Out: figures by path."""
+"""The figures of listed sessions: kept ones, and new ones where logs changed. In: sessions. Out: figures by path."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -25,7 +25,7 @@ def figures_of(
 ) -> tuple[dict[str, Figures], list[str]]:
     """The figures of sessions by path, costs estimated by `rates`, and notes for people.
 
-    A session that cannot be read has none; with `cache` what is read is kept.
+    A session that cannot be read has none; with `cache` figures that are read are kept.
     """
     names = {unit.name: (session.path, unit) for session in sessions for unit in [_unit(session)]}
     units = [unit for _, unit in names.values()]

@@ -64,7 +64,7 @@ class ListedFolder:
         return known
 
     def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
-        """What `make` returned for this key, which stands for one type."""
+        """The value of `make` for this key, which stands for one type."""
         known: Kept = _remember(self._made, key, make, MOST_MADE)
         return known
 

@@ -116,7 +116,7 @@ def _beginning(current: str, found: Found) -> Iterator[tuple[str, str]]:
 
 
 def _values(option: str, kind: str, current: str) -> Iterator[tuple[str, str]]:
-    """The values of an option; of one with a few words, such as `false|summary|raw`, these."""
+    """The values of an option; for an option with a few words, such as `false|summary|raw`, these."""
     if option in OPTIONS:
         yield from _beginning(current, OPTIONS[option]())
     elif re.fullmatch(r"[a-z]+(\|[a-z]+)+", kind):

@@ -144,7 +144,7 @@ def _cells(figures: Figures) -> Cells:
 
 
 def cost_cell(figures: Figures) -> str:
-    """The cost: what agents reported, and `~` with what is estimated; `≥` if some sessions have neither."""
+    """The cost: what agents reported, and `~` with an estimate; `≥` if some sessions have neither."""
     if not figures.costed and not figures.filled and not figures.filled_pico:
         return "?"
     estimated = f"~{figures.filled_pico / PICO:,.2f}"

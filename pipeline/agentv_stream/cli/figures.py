@@ -29,7 +29,7 @@ SCHEMA = "agentv_stream.stats.v1"
 
 @dataclass(frozen=True)
 class Report:
-    """What is shown of the figures, and where it is written."""
+    """The figures to show, and the place to write them to."""
 
     by: str
     when: When

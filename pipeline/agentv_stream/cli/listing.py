@@ -115,7 +115,7 @@ def _with_children(session: Session) -> Iterator[Session]:
 
 
 def _json(session: Session, known: Known) -> dict[str, object]:
-    """The facts, and figures if they are known: null is what the log does not say, or what could not be read."""
+    """The facts, and figures if they are known: null is a fact that the log lacks, or that could not be read."""
     shown = session.to_json()
     if known is None:
         return shown

@@ -248,5 +248,5 @@ NoPrices: TypeAlias = Annotated[
 ]
 
 NoCache: TypeAlias = Annotated[
-    bool, typer.Option("--cache/--no-cache", help="Keep each session's figures; read only what is new or changed.")
+    bool, typer.Option("--cache/--no-cache", help="Keep each session's figures; read only new or changed sessions.")
 ]

@@ -35,7 +35,7 @@ def sessions(
     ] = False,
     root: Roots = None,
     figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Status, tokens and cost; reads what is new or changed.")
+        bool, typer.Option("--figures/--no-figures", help="Status, tokens and cost; reads new or changed sessions.")
     ] = True,
     prices: NoPrices = None,
     cache: NoCache = True,

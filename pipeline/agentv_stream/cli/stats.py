@@ -57,7 +57,7 @@ def stats(
     ] = False,
     quiet: QuietBulk = False,
 ) -> None:
-    """Read sessions and add up their figures; each session's are kept, and only what is new or changed is read."""
+    """Read sessions and add up their figures; each session's are kept, and only new or changed sessions are read."""
     from agentv_stream.cli.figures import Report, clear_kept, show_figures
 
     if clear_cache:

@@ -1,6 +1,6 @@
 """The file of what commands keep between runs: figures and headers of sessions, and list prices. Private (0600).
 
-It contains no texts of sessions. A file that cannot be used is no error: what it would have held is read again, and
+It contains no texts of sessions. A file that cannot be used is no error: its contents are read again, and
 `trouble` says why. A damaged one is set aside; one of a newer release is left alone.
 """
 
@@ -33,7 +33,7 @@ class KeptFile:
 
     def __init__(self, file: Path | None) -> None:
         self.trouble: str | None = None
-        self.notice: str | None = None  # what was done about a damaged file
+        self.notice: str | None = None  # the action on a damaged file
         self._file = file
 
     @contextmanager

@@ -168,7 +168,7 @@ def own_folder(variable: str, default: str) -> Path | None:
 
 
 def cache_file() -> Path | None:
-    """Where figures and headers of sessions are kept between runs (`kept_file`); None if there is no home folder."""
+    """The file of figures and headers of sessions, kept between runs (`kept_file`); None without a home folder."""
     home = own_folder("XDG_CACHE_HOME", "~/.cache")
     return home / "agentv-stream" / "figures.db" if home is not None else None
 

@@ -17,7 +17,7 @@ from agentv_stream.outputs.publish import publish_now
 class DocumentSink:
     """Writes a document beside the transcript; `about` returns the result of the session.
 
-    `rescued`: it is also written where the run fails, with what had come until then.
+    `rescued`: it is also written where the run fails, with the messages until then.
     """
 
     required = True

@@ -1,7 +1,7 @@
 """Outputs that are one document, written at the end of a session: batches in, the document's bytes out.
 
-What a message adds is stored until then, because a message may be completed after a later one. A document neither names
-nor opens a file: its driver does that (`document_sink.py`, `bulk/document_file.py`).
+The part of a message is stored until then, because a message may be completed after a later one. A document neither
+names nor opens a file: its driver does that (`document_sink.py`, `bulk/document_file.py`).
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ class Document(Protocol):
         ...
 
     def close(self) -> None:
-        """Discards what is stored."""
+        """Discards the stored parts."""
         ...
 
 

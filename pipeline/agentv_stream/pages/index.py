@@ -63,7 +63,7 @@ _COLUMNS = (
 
 
 class Entry(NamedTuple):
-    """What the index shows of a session; `link` is its page, relative to the index."""
+    """A session's entry in the index; `link` is its page, relative to the index."""
 
     link: str
     title: str
@@ -82,7 +82,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(result: Result, link: str) -> Entry:
-    """What the index shows of a result."""
+    """The entry of a result."""
     session, summary, tokens = result.session, result.tool_use_summary, result.tokens
     return Entry(
         link,

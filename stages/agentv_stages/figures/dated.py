@@ -45,7 +45,7 @@ class ToolSpan(Struct, array_like=True):
 
 
 class Span(Struct, array_like=True):
-    """What a session did with one model in one quarter of an hour: `slot`, counted since 1970; None: not known.
+    """A session's work with one model in one quarter of an hour: `slot`, counted since 1970; None: not known.
     `turns` are those of the main stream. Tokens that are None are 0 unless the whole session does not report them."""
 
     slot: int | None
@@ -57,7 +57,7 @@ class Span(Struct, array_like=True):
 
 
 class Mark(Struct, array_like=True):
-    """What the totals up to a slot added to the model calls."""
+    """The amounts that the totals up to a slot added to the model calls."""
 
     slot: int | None
     added: Tokens
@@ -215,7 +215,7 @@ class Dated:
     def _beyond_calls(
         self, name: str, whole: Tokens, shares: dict[str, Tokens], only: str | None, latest: int | None
     ) -> Iterator[tuple[int | None, str | None, int]]:
-        """What totals add to the calls in one figure, by slot and model."""
+        """The amounts that totals add to the calls in one figure, by slot and model."""
         state = self.state
         rest = getattr(whole, name) - sum(getattr(span.tokens, name) or 0 for span in state.spans)
         slots: list[tuple[int | None, int]] = []

@@ -282,7 +282,7 @@ def summary_of(
     sequences: bool = False,
     estimated_usd: float | None = None,
 ) -> Summary:
-    """The summary of one session, in a group for all or for those of its provider."""
+    """The summary of one session, in a group for all sessions or for its provider's."""
     group = observer.provider.name if by == "provider" else by
     out = Summary({group: figures_of(observer, open_calls, estimated_usd)})
     tools = observer.stats.sequence

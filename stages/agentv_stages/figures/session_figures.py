@@ -35,7 +35,7 @@ class SessionFigures(Struct, array_like=True):
         return None if self.started_ms is None else self.started_ms // SLOT_MS
 
     def spans(self) -> list[Span]:
-        """What it did, by time and model."""
+        """The session's work, by time and model."""
         return _decode(self.spans_json)
 
 
@@ -59,7 +59,7 @@ def session_figures(observer: Observer, open_calls: int) -> SessionFigures:
 
 
 def add_span(figures: Figures, span: Span) -> None:
-    """Adds what was done in a span."""
+    """Adds the work of a span."""
     figures.turns += span.turns
     figures.tokens.add(span.tokens)
     figures.cost_pico += span.tokens.cost_pico or 0

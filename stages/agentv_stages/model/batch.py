@@ -29,7 +29,7 @@ class Record(Struct, frozen=True, gc=False):
     """One raw line (or one element of a whole-file log): `data` without its line end.
 
     `offset` is where it begins in the file, in bytes; `row` counts records from 0. Elements of one array share an
-    offset. Where `data` is not what the file holds, `size` is the length in the file, and `raw` the bytes of the file
+    offset. Where `data` differs from the file, `size` is the length in the file, and `raw` the bytes of the file
     if they are known: lengths, and ids that are hashes, are those of the file.
     """
 
@@ -50,7 +50,7 @@ class Record(Struct, frozen=True, gc=False):
         return self.size or len(self.data)
 
     def replaced(self, data: bytes) -> "Record":
-        """The same record with other bytes in place of those of the file."""
+        """The same record with other bytes in place of the file's bytes."""
         return Record(data, self.offset, self.row, self.original, self.length)
 
     def without_raw(self) -> "Record":

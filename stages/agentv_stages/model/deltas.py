@@ -1,4 +1,4 @@
-"""Where deltas are in a record: patterns over bytes whose group 1 is a piece of text, the inside of a JSON string."""
+"""The places of deltas in a record: patterns over bytes; group 1 is a piece of text, the inside of a JSON string."""
 
 DELTA_TEXT = rb'\s*"((?:[^"\\]|\\.)*)"'
 """A JSON string."""

@@ -144,5 +144,5 @@ def _as_text(request: Request) -> str:
 
 
 def request_of(line: bytes) -> Request:
-    """What `line_of` wrote. Raises: msgspec.MsgspecError."""
+    """The request that `line_of` wrote. Raises: msgspec.MsgspecError."""
     return _decode(line)

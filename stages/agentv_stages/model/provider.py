@@ -37,8 +37,8 @@ class DecodeContext:
     row numbering. In a fork, records older than `begun_ms` were copied from the parent's log; it is set where nothing
     in the log shows that before the copy ends. `history` reads a parent's log by its id, for decoders that compare
     records with it, and returns a fingerprint of each record; none of a log that cannot be read. `kept` reads an output
-    that the agent keeps in a file of its own, by the file's name; empty where it cannot be read. `redact` is for what a
-    decoder joins from several records of a session that is redacted.
+    that the agent keeps in a file of its own, by the file's name; empty where it cannot be read. `redact` is for texts
+    that a decoder joins from several records of a session that is redacted.
     """
 
     file: str = ""
@@ -198,7 +198,7 @@ class Folder(Protocol):
         ...
 
     def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
-        """What `make` returns for the files of the folder; made once where these do not change."""
+        """The value of `make` for the files of the folder; made once where these do not change."""
         ...
 
 

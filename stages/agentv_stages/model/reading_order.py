@@ -15,7 +15,7 @@ _UNDATED = -(1 << 62)
 
 
 class Spot(Struct, frozen=True, gc=False):
-    """What the order of a message depends on. `turn` is the one at this place once it comes from `reading_order`."""
+    """The facts that decide a message's order. `turn` is the turn at this place once it comes from `reading_order`."""
 
     index: int
     stream: str

@@ -1,4 +1,4 @@
-"""Where a message holds a text. In: a message and a query. Out: the parts that hold it: texts, reasoning, calls."""
+"""The places of a text in a message. In: a message and a query. Out: the parts with it: texts, reasoning, calls."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -44,7 +44,7 @@ def matches_in_call(paired: PairedCall, query: TextQuery) -> Iterator[Match]:
 
 
 def output_of(output: Raw | None) -> str:
-    """What a tool returned, as text: its texts, else its JSON."""
+    """The result of a tool as text: its texts, or its JSON if it has none."""
     if output is None:
         return ""
     return text_of(output) or bytes(output).decode("utf-8", "replace")

@@ -55,7 +55,7 @@ class TextQuery:
         return self._escaped is not None and self._escaped.search(searched) is not None
 
     def find(self, text: str) -> tuple[int, int] | None:
-        """Where a decoded text contains it for the first time: start and end."""
+        """The first place of the query in a decoded text: start and end."""
         found = self._pattern.search(text)
         return found.span() if found is not None else None
 

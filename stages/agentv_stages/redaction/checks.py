@@ -1,4 +1,4 @@
-"""What a pattern cannot say of a secret: whether a match is one, or a placeholder, an example, a piece of code."""
+"""Checks of a secret beyond its pattern: whether a match is one, or a placeholder, an example, a piece of code."""
 
 import re
 

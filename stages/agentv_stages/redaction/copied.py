@@ -15,10 +15,10 @@ class RedactCopy:
         self._stream = RedactStream(redactor)
         self._deltas = RedactDeltas(redactor, patterns)
         self._line = b""  # without an end
-        self._inside = False  # a line that is longer than what is held leaves in parts
+        self._inside = False  # a line that is longer than the held bytes leaves in parts
 
     def push(self, data: bytes) -> bytes:
-        """What is decided, whole lines as a rule."""
+        """The decided bytes, whole lines as a rule."""
         return self._cut(self._stream.push(data))
 
     def flush(self) -> bytes:

@@ -19,7 +19,7 @@ from agentv_stages.redaction.redactor import Redactor
 MOST_RECORDS = 512  # that wait; then the oldest leave as they are decided by then
 MOST_BYTES = 256 * 1024
 _LONGEST_WORD = 8 * 1024
-_NAMED = 96  # bytes before a word that may say that it is a secret
+_NAMED = 96  # bytes before a word that may mark it as a secret
 _BETWEEN = re.compile(rb"[\s\"'`<>{},;|]|\\[nrt\"]")
 _BEFORE = re.compile(
     rb"(?:uthorization|earer|[Tt]oken|[Bb]asic|-[Kk]ey)(?:\\\\*[\"'])?(?:\s|\\[nrt]|[:=,\"'])*(?:[A-Za-z-]{1,20}\s+)?\Z"
@@ -102,7 +102,7 @@ class RedactDeltas:
         )
 
     def _redact(self, deltas: list[_Delta], ended: bool) -> int | None:
-        """Puts markers into the deltas of one text; returns the number of the first one that is not decided."""
+        """Puts markers into the deltas of one text; returns the number of the first undecided delta."""
         text = b"".join(delta.piece for delta in deltas)
         decided = len(text) if ended else _doubtful_from(text)
         for finding in reversed(self._redactor.findings(text)):
@@ -128,13 +128,13 @@ class RedactDeltas:
             at += length
 
     def snapshot(self) -> bytes:
-        """What waits, sealed with the key of this installation: a cursor must not show the beginning of a secret."""
+        """The waiting deltas, sealed with this installation's key: a cursor must not show the beginning of a secret."""
         if not self._waiting:
             return b""
         return self._sealed(msgspec.json.encode([delta.record.without_raw() for delta in self._waiting]))
 
     def restore(self, sealed: bytes) -> None:
-        """Raises: msgspec.DecodeError for what was sealed with another key."""
+        """Raises: msgspec.DecodeError for a state that was sealed with another key."""
         records = msgspec.json.decode(self._sealed(sealed[16:], sealed[:16])[16:], type=list[Record]) if sealed else []
         self._waiting = [self._delta(record) for record in records]
 
@@ -145,7 +145,7 @@ class RedactDeltas:
 
 
 def _doubtful_from(text: bytes) -> int:
-    """Where what may be the beginning of a secret begins, at the end of a text; its length if there is none."""
+    """The place of a possible beginning of a secret at the end of a text; its length if there is none."""
     for begun in _BEGIN.finditer(text):
         if KEY_END.search(text, begun.end()) is None:
             return begun.start()

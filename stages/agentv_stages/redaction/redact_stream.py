@@ -14,12 +14,12 @@ from agentv_stages.redaction.redactor import Redactor
 LONGEST_HELD = 1024 * 1024  # bytes that wait for the end of their line
 _HELD_BACK = LONGEST_KEY + 8 * 1024  # bytes at the end of a part that wait: the longest secret, with what precedes it
 _CONTEXT = 128  # bytes before a secret that decide whether it is one
-_SHOWN = 4  # last characters of a secret that a list shows, of one that is much longer
+_SHOWN = 4  # last characters of a secret that a list shows, if it is much longer
 _BEGIN = re.compile(KEY_BEGIN)
 
 
 class Place(NamedTuple):
-    """Where a secret is: the line, from 1; the offset and the length in bytes; its kind; its last characters."""
+    """The place of a secret: the line, from 1; the offset and the length in bytes; its kind; its last characters."""
 
     line: int
     offset: int
@@ -39,7 +39,7 @@ class RedactStream:
         self._on_secret = on_secret
         self._pieces: list[bytes] = []  # of a line without an end
         self._size = 0
-        self._context = b""  # the end of what has left
+        self._context = b""  # the end of the bytes that have left
         self._offset = 0  # bytes that have left, and their lines
         self._lines = 0
 

@@ -130,7 +130,7 @@ class Redactor:
         return marker
 
     def marker(self, kind: str, secret: bytes) -> bytes:
-        """What stands in the place of a secret. Of a private key only the base64 counts, so its layout does not."""
+        """The text in place of a secret. For a private key only the base64 counts, not its layout."""
         if kind == "private-key":
             secret = b"".join(secret[start:end] for start, end in _armoured(secret, 0, len(secret))).replace(b"\\", b"")
         return b"[redacted:%s:%s]" % (kind.encode(), hmac.digest(self.key, secret, "sha256")[:4].hex().encode())
@@ -187,7 +187,7 @@ class Redactor:
 def _private_key(data: bytes, begin: int) -> list[Finding]:
     """The secrets of an armoured key whose first line ends at `begin`: all up to its last line, as far as it goes.
 
-    Where the lines are members of an array, each is a finding of its own, so that the array stays one.
+    If the lines are members of an array, each is a finding of its own, so that the array stays one.
     """
     text = _ARMOUR_TEXT.match(data, begin, begin + LONGEST_KEY)
     limit = text.end() if text is not None else begin

@@ -2,7 +2,7 @@
 
 A pattern begins with literal bytes, so that a scan costs little more than `bytes.find`. It has no look-around, so that
 other engines can run it too. Group 1 is the secret where a match holds more than that. What stands before and after a
-match is checked in `redactor.py`; `check` is what a pattern cannot say.
+match is checked in `redactor.py`; `check` examines the rest.
 """
 
 import re

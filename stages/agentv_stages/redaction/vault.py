@@ -1,4 +1,4 @@
-"""What markers stand for, in memory alone: verdicts are decided on the original texts, and do not quote them.
+"""The secrets behind markers, in memory alone: verdicts are decided on the original texts, and do not quote them.
 
 In: a secret whenever a marker is made for it. Out: events with the secrets back in their places; and texts about such
 events, with the secrets hidden again, also where a text was cut within one.
@@ -27,7 +27,7 @@ class Vault:
         self._secrets: dict[bytes, bytes] = {}
 
     def keep(self, marker: bytes, secret: bytes) -> None:
-        """Remembers what a marker stands for."""
+        """Remembers the secret behind a marker."""
         secrets = self._secrets
         if marker not in secrets and len(secrets) >= _MOST:
             del secrets[next(iter(secrets))]

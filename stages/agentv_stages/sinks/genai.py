@@ -94,6 +94,6 @@ _MAKERS = (
 
 
 def maker_of(model: str | None, provider: str) -> str:
-    """Whose model it is, by its name (`anthropic/claude-…` too); the agent's name for a model of nobody we know."""
+    """Whose model it is, by its name (`anthropic/claude-…` too); the agent's name for a model of an unknown maker."""
     name = (model or "").rpartition("/")[2].lower()
     return next((maker for beginning, maker in _MAKERS if name.startswith(beginning)), provider)

@@ -1,7 +1,7 @@
 """The agents of a session as spans: the main agent once for each prompt, and each sub-agent below the call that
 started it.
 
-In: what is known of prompts, calls and streams, in the order of the log. Out: to whom a message belongs, and the ids of
+In: facts about prompts, calls and streams, in the order of the log. Out: to whom a message belongs, and the ids of
 spans. Ids depend on the session's id and on those in the log alone, so they are the same in every reading.
 """
 
@@ -127,7 +127,7 @@ class AgentsState(Struct):
 
 
 class Agents:
-    """Who did what. `name` is that of the main agent."""
+    """The agents of a session. `name` is that of the main agent."""
 
     def __init__(self, session_id: str, name: str) -> None:
         self.state = AgentsState()

@@ -1,7 +1,7 @@
-"""What people, models and tools said, as attributes of spans: payloads in, JSON texts out, redacted and cut.
+"""The texts of people, models and tools as attributes of spans: payloads in, JSON texts out, redacted and cut.
 
-The forms are those of the GenAI conventions: messages are a list of roles with parts. A model call shows what was new
-in its input, not the whole conversation again.
+The forms are those of the GenAI conventions: messages are a list of roles with parts. A model call shows the new part
+of its input, not the whole conversation again.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ MOST_INPUTS = 256  # messages of one input
 
 
 class SpanContent:
-    """Makes the attributes of one session. `inputs` holds, by stream, what came since the last answer, as JSON."""
+    """Makes the attributes of one session. `inputs` holds, by stream, the inputs since the last answer, as JSON."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor

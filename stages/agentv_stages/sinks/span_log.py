@@ -133,5 +133,5 @@ class SpanLog:
 
 
 def _kept(batch: Batch) -> Batch:
-    """What spans need of a batch; its records would stay in memory."""
+    """The part of a batch that spans need; its records would stay in memory."""
     return Batch(batch.file, batch.arrived_ms, events=batch.events, messages=batch.messages)

@@ -11,7 +11,7 @@ from agentv_stages.sinks.transcript import Identity
 class SpanOptions(Struct, frozen=True):
     """How spans are made. `content`: with texts, inputs and outputs, redacted. `service` and `attributes`
     describe the resource (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`); without `service` it is the provider.
-    `old_names`: cache writes have their earlier name, too. `version` is ours."""
+    `old_names`: cache writes also have their earlier name. `version` is ours."""
 
     version: str = ""
     content: bool = False
@@ -22,7 +22,7 @@ class SpanOptions(Struct, frozen=True):
 
 
 def resource_of(options: SpanOptions, identity: Identity) -> dict[str, Attribute]:
-    """What the spans of a session have in common."""
+    """The common attributes of a session's spans."""
     known: dict[str, Attribute] = {"service.name": identity.provider}
     if identity.version is not None:
         known["service.version"] = identity.version

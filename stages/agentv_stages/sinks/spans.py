@@ -3,7 +3,7 @@
 One trace for each prompt: `invoke_agent` over `chat` (each answer of the model) and `execute_tool` (each call), and
 below the call that starts a sub-agent another `invoke_agent`. A span leaves when it is complete; that of a prompt with
 the next prompt or the end. It leaves again, under the same id, if the log changes it later. Tokens are on `chat` alone,
-because readers add up all spans. Times are those of the log, else of arrival, else the order of records.
+because readers add up all spans. Times are those of the log; without them those of arrival, or the order of records.
 """
 
 from typing import Any
@@ -41,8 +41,9 @@ FAILED_STATUS = ("error", "incomplete", "interrupted", "stalled", "killed")
 
 
 class Mark(Struct, array_like=True):
-    """When a message or a call was at work (UTC ms): after what it began, its first and its last record. `compacted`:
-    the conversation was compacted just before."""
+    """The times of a message or a call (UTC ms): of the event after which it began, of its first and its last record.
+    `compacted`: the conversation was compacted just before.
+    """
 
     after: int
     first: int
@@ -59,7 +60,7 @@ class SpansState(Struct):
 
 
 class Spans:
-    """Makes the spans of a session that is known. `old_names`: cache writes have their earlier name, too."""
+    """Makes the spans of a session that is known. `old_names`: cache writes also have their earlier name."""
 
     def __init__(self, identity: Identity, content: SpanContent | None = None, old_names: bool = False) -> None:
         self.identity = identity

@@ -127,7 +127,7 @@ PROVIDER = Provider(
             about=About(
                 made_by="every task of the editor extension, and of Roo Code and Kilo Code",
                 versions="Cline 3.5x of February 2026; Roo Code and Kilo Code by Roo's source (unverified)",
-                end="`completion_result`; a cancelled request and `resume_task` say that it was stopped",
+                end="`completion_result`; a cancelled request and `resume_task` mean that it was stopped",
                 places=tuple(f"{extension}/tasks/*/ui_messages.json" for extension in _EXTENSIONS),
             ),
         ),

@@ -1,4 +1,4 @@
-"""What a span says of a conversation: attributes in, parts of messages out, in one form for all dialects."""
+"""The conversation in a span: attributes in, parts of messages out, in one form for all dialects."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def parsed(value: Any) -> Any:
 
 
 def outputs(span: SpanFacts) -> list[Said]:
-    """What the model answered."""
+    """The answer of the model."""
     return _first_of(
         lambda: _messages(span.attributes.get("gen_ai.output.messages"), "assistant"),
         lambda: _indexed(span, "llm.output_messages.", "message."),
@@ -61,7 +61,7 @@ def outputs(span: SpanFacts) -> list[Said]:
 
 
 def inputs(span: SpanFacts) -> list[Said]:
-    """What the model was given: often the whole conversation so far."""
+    """The input of the model: often the whole conversation so far."""
     return _first_of(
         lambda: _messages(span.attributes.get("gen_ai.input.messages"), "user"),
         lambda: _indexed(span, "llm.input_messages.", "message."),
@@ -211,7 +211,7 @@ def arguments(span: SpanFacts) -> Any:
 
 
 class Returned(NamedTuple):
-    """What a call returned; `failed` as far as the output says it, `call` is the id of the call if it says that."""
+    """The result of a call; `failed` and the id of the `call` as far as the output contains them."""
 
     value: Any
     failed: bool = False

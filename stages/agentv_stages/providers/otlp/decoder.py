@@ -1,6 +1,6 @@
 """OTLP JSON to events. Spans come in any order, so they are held until the input ends, or there are too many of them.
 
-Faults: `schema` for a span with an id of a wrong length, one that ends before it begins, one whose parent is missing.
+Faults: `schema` for a span with an id of a wrong length, with an end before its beginning, or without its parent.
 """
 
 from typing import Any

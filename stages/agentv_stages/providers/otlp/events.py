@@ -109,7 +109,7 @@ class TraceEvents:
     # --- prompts and answers
 
     def _prompt(self, stream: str, span: SpanFacts) -> list[AnyEvent]:
-        """What the agent, or else its first model call, was asked last."""
+        """The last prompt of the agent, or of its first model call."""
         text = _last_of_user(inputs(span))
         if not text:
             found = (a.span for a in self._trace.answers if a.stream == stream and a.span is not None)
@@ -145,7 +145,7 @@ class TraceEvents:
         for number, said in enumerate(spoken):
             make = Reasoning if said.kind == "reasoning" else AssistantText
             yield make(source, str(number), message_id, to_raw(said.text), model=model)
-        if not spoken and not any(call.said for call in answer.calls):  # what it said was not captured
+        if not spoken and not any(call.said for call in answer.calls):  # its text was not captured
             yield AssistantText(source, "", message_id, EMPTY_STRING, model=model)
         usage = _usage(span, source, message_id, model)
         if usage is not None:

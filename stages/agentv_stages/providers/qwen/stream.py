@@ -52,7 +52,7 @@ LOSSES = (
     "the prompt (--prompt adds it)",
     "times, and so the durations of calls",
     "the calls of an exec script (code mode)",
-    "texts of sub-agents, and calls of those in the background (their tokens are in the total)",
+    "texts of sub-agents, and calls of background sub-agents (their tokens are in the total)",
     "tool output as the model got it: searches have a summary",
     "the exit code of a shell command that printed something",
     "that a hook refused a call: it failed with the hook's own words",
