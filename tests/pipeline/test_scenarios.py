@@ -40,6 +40,7 @@ NOT_WRITTEN = {
     "atif": "likewise",
     "continue-output": "it is the last answer and nothing else",
     "antigravity-output": "it is the last answer and nothing else",
+    "antigravity-steps": "its sessions are written as databases, in test_antigravity_store",
     "antigravity-stream": "compared with counts of real streams, in test_antigravity",
     "antigravity-transcript": "likewise",
     "crush-rows": "its sessions are written as databases, in test_crush",

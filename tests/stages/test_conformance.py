@@ -115,6 +115,7 @@ def test_every_dialect_is_tried() -> None:
     of_fixtures = {detected(log(name))[1].name for name in LOGS}
     # What only public repositories and other tools write is tried by its own tests.
     elsewhere = {"codex-app-server", "copilot-acp", "pi-subagent", "opencode-rows", "agentv-trace", "vscode-chat-jsonl"}
+    elsewhere |= {"antigravity-steps"}
     elsewhere |= {"agentv-transcript", "atif", "kilo-rows"}
     assert {d.name for p in all_providers() for d in p.dialects} <= of_fixtures | set(RECORDED) | elsewhere
 

@@ -145,6 +145,7 @@ def open_store(path: Path) -> Generator[Store]:
 
 
 def _recognised(path: Path, connection: sqlite3.Connection) -> Store:
+    from agentv_stream.stores.antigravity import open_antigravity
     from agentv_stream.stores.documents import open_document
     from agentv_stream.stores.opencode import OpenCodeDatabase, open_opencode
     from agentv_stream.stores.tables import open_table
@@ -153,7 +154,10 @@ def _recognised(path: Path, connection: sqlite3.Connection) -> Store:
     if not tables:
         return OpenCodeDatabase(connection, tables, (), False, False, ())  # an agent has only just made it
     store = (
-        open_opencode(connection, tables) or open_table(path, connection, tables) or open_document(connection, tables)
+        open_opencode(connection, tables)
+        or open_table(path, connection, tables)
+        or open_document(connection, tables)
+        or open_antigravity(connection, tables)
     )
     if store is None:
         raise _unknown(path, tables)

@@ -8,6 +8,8 @@ from typing import Any
 
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.antigravity.companions import companions
+from agentv_stages.providers.antigravity.steps import LOSSES as STEPS_LOSSES
+from agentv_stages.providers.antigravity.steps import StepsDecoder
 from agentv_stages.providers.antigravity.stream import LOSSES as STREAM_LOSSES
 from agentv_stages.providers.antigravity.stream import OUTPUT_LOSSES, OutputDecoder, StreamDecoder
 from agentv_stages.providers.antigravity.tools import TABLE
@@ -43,6 +45,11 @@ def _is_step(line: Mapping[str, Any]) -> bool:
     if line.get("source") not in SOURCES or not isinstance(line.get("step_index"), int):
         return False
     return isinstance(kind, str) and kind.isupper() and isinstance(status, str) and status.isupper()
+
+
+def is_steps(head: Head) -> float:
+    """Rows of the database, as `stores/antigravity.py` writes them."""
+    return float(any(isinstance(line.get("step"), dict) and {"idx", "status"} <= line["step"].keys() for line in head))
 
 
 PROVIDER = Provider(
@@ -83,6 +90,21 @@ PROVIDER = Provider(
             losses=TRANSCRIPT_LOSSES,
             displayed_models=True,
             about=About("every session", "1.0.10 to 1.0.16", "none; complete when the last answer asks for no tool"),
+        ),
+        Dialect(
+            "antigravity-steps",
+            is_steps,
+            StepsDecoder,
+            live=False,
+            has_end=False,
+            losses=STEPS_LOSSES,
+            stored=True,
+            about=About(
+                "agentv-stream consume ~/.gemini/antigravity-cli/conversations/ID.db",
+                "1.0.x (two conversations without calls); calls and results by descriptors (unverified)",
+                "none; the reason why the last answer stopped",
+                places=(),
+            ),
         ),
     ),
     tools=TABLE,

@@ -1,0 +1,90 @@
+"""Antigravity's conversations: a database for each, with a row for each step, whose payload is a protobuf message.
+
+Older conversations are `.pb` files, which are encrypted and are no databases.
+"""
+
+import sqlite3
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from agentv_stages.model.store import Stage
+from agentv_stages.providers.antigravity.protobuf import Values, read_message
+from agentv_stages.providers.antigravity.step_fields import ERROR, GENERATION, STEP
+from agentv_stream.stores.database import Tables, text
+from agentv_stream.stores.store import Store, StoredMessage, StoredSession
+
+_TABLES = {
+    "trajectory_meta": {"cascade_id"},
+    "steps": {"idx", "status", "step_payload"},
+    "gen_metadata": {"data"},
+}
+_ENDED = (3, 6, 7)  # done, cancelled, error
+_encode = msgspec.json.Encoder().encode
+
+
+def open_antigravity(connection: sqlite3.Connection, tables: Tables) -> Store | None:
+    """The store; None for any other database."""
+    fits = all(columns <= tables.get(name, frozenset()) for name, columns in _TABLES.items())
+    return AntigravityStore(connection, tables) if fits else None
+
+
+@dataclass
+class AntigravityStore:
+    """See the module. A conversation is one session."""
+
+    connection: sqlite3.Connection
+    tables: Tables
+    unread: tuple[str, ...] = ()
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        query = "SELECT count(*), total(length(step_payload)), total(status) FROM steps"
+        rows, size, status = self.connection.execute(query).fetchone()
+        # a step grows and ends after it was created: sizes and states are a part of the revision
+        return {
+            self._id(): (rows, (self._created("DESC") or 0) * 100_000 + (round(size) * 7 + round(status)) % 100_000)
+        }
+
+    def sessions(self) -> list[StoredSession]:
+        first, last = (self._created(order) for order in ("", "DESC"))
+        return [StoredSession(self._id(), None, None, None, None, first, last, self._model(), provider="antigravity")]
+
+    def opening(self, session: StoredSession) -> bytes:
+        return b'{"session":' + _encode({"model": session.model, "id": session.id}) + b"}"
+
+    def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
+        for number, status in self.connection.execute("SELECT idx, status FROM steps ORDER BY idx"):
+            if status not in _ENDED:
+                yield f"step-{number}", "open"
+
+    def messages(self, session_id: str, children: Collection[str]) -> Iterator[StoredMessage]:
+        error = "error_details" if "error_details" in self.tables["steps"] else "NULL"
+        query = f"SELECT idx, status, step_payload, {error} FROM steps ORDER BY idx"
+        for number, status, payload, details in self.connection.execute(query):
+            step: Values = read_message(payload, STEP) if isinstance(payload, bytes) else {}
+            step |= {"idx": number, "status": status}
+            failed = read_message(details, ERROR) if isinstance(details, bytes) else {}
+            if failed:
+                step["error"] = next(iter(failed.values()))
+            yield StoredMessage(f"step-{number}", b'{"step":' + _encode(step) + b"}", settled=status in _ENDED)
+
+    def _id(self) -> str:
+        found = self.connection.execute("SELECT cascade_id FROM trajectory_meta LIMIT 1").fetchone()
+        return (text(found[0]) if found else None) or "conversation"
+
+    def _model(self) -> str | None:
+        for (data,) in self.connection.execute("SELECT data FROM gen_metadata ORDER BY rowid DESC LIMIT 1"):
+            call = read_message(data, GENERATION).get("call") if isinstance(data, bytes) else None
+            model = call.get("model") if isinstance(call, dict) else None
+            return model if isinstance(model, str) else None
+        return None
+
+    def _created(self, order: str) -> int | None:
+        query = f"SELECT step_payload FROM steps ORDER BY idx {order} LIMIT 1"
+        for (payload,) in self.connection.execute(query):
+            metadata = read_message(payload, STEP).get("metadata") if isinstance(payload, bytes) else None
+            created = metadata.get("created") if isinstance(metadata, dict) else None
+            seconds = created.get("seconds") if isinstance(created, dict) else None
+            return seconds * 1000 if isinstance(seconds, int) and seconds < 1 << 40 else None
+        return None
