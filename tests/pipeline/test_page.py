@@ -297,7 +297,7 @@ def test_import_writes_pages_and_an_index(tmp_path: Path, monkeypatch: pytest.Mo
     links = re.findall(r'<a href="([^"]+)">', index)
     assert {str(place / link) for link in links} == pages
     assert index.count("<tr>") == len(pages) + 1 and f"{len(pages):,} sessions" in index
-    assert "<b>hostile</b>" not in index and "default-src &#x27;none&#x27;" not in index
+    assert "<b>hostile</b>" not in index and "&lt;b&gt;hostile" in index and "default-src &#x27;none&#x27;" not in index
     assert "<svg" in index and 'content="default-src' in index
 
 
@@ -308,6 +308,6 @@ def test_an_index_shows_what_is_unknown_and_adds_up_what_is_known() -> None:
     )
     other = Entry("b.html", "B", day + "3T03:04:05Z", "pi", None, None, "unknown", None, 0, 0, None, None, None, None)
     text = b"".join(index_page([one, other])).decode()
-    assert "2 sessions, 2 turns, 3 calls" in text and "$0.50 (1 sessions without a cost)" in text
+    assert "2 sessions, 2 turns, 3 calls" in text and "$0.50 (1 session without a cost)" in text
     assert text.index("b.html") < text.index("a.html")  # the newest first
     assert "A &lt;i&gt;title&lt;/i&gt;" in text and 'data-v="-1">?' in text and 'data-v="0.5">$0.5000' in text

@@ -69,10 +69,32 @@ def seen(ran: Ran, secrets: list[str]) -> list[str]:
 
 COMMANDS = {
     "import": ["import", "{logs}", "--out", "{out}/t", "--atif", "{out}/a", "--jsonl", "{out}/r.jsonl"],
+    "import pages and spans": [
+        "import",
+        "{logs}",
+        "--pages",
+        "{out}/w",
+        "--otel-file",
+        "{out}/s.jsonl",
+        "--otel-content",
+    ],
     "import a data set": ["import", "{logs}", "--parquet", "{out}/p", "--engine", "process", "--workers", "2"],
     "tail": ["tail", "{logs}", "--once", "--out", "{out}", "--state", "{out}/state", "--stream-log", "raw"],
     "tail events": ["tail", "{logs}", "--once", "--events", "--no-cursors"],
     "watch": ["watch", "{logs}", "--json", "--once", "--since", "1d"],
+    "consume with a page": [
+        "consume",
+        "{log}",
+        "--out",
+        "{out}",
+        "--page",
+        "--transcript-shape",
+        "atif",
+        "--otel-file",
+        "{out}/s",
+    ],
+    "search": ["search", "test", "{logs}", "--limit", "0"],
+    "page": ["page", "{log}", "-o", "{out}/p.html", "--full"],
     "consume": ["consume", "{log}", "--out", "{out}", "--stream-log", "summary", "--stats", "-"],
     "show": ["show", "{log}", "--full"],
     "show rows": ["show", "{log}", "--json"],
@@ -88,7 +110,8 @@ def test_no_secret_is_in_what_a_command_writes_or_prints(name: str, planted: Pla
     if "--parquet" in arguments:
         pytest.importorskip("pyarrow")
     out.mkdir()
-    ran = run(tmp_path, *arguments, "--redact", AGENTV_STREAM_STATE=str(tmp_path / "key"))
+    redact = [] if name == "page" else ["--redact"]  # a page is redacted by default
+    ran = run(tmp_path, *arguments, *redact, AGENTV_STREAM_STATE=str(tmp_path / "key"))
     assert ran.code in (0, 1, 4), ran.err  # 1: a verdict failed; 4: a fixture is no log
     assert not leaks(planted.secrets, out)
     assert not seen(ran, planted.secrets)

@@ -149,8 +149,8 @@ class ImportRun:
         folder = place.partition("{provider}")[0].rstrip("/")
         decode = msgspec.json.Decoder(Result).decode
         entries = [
-            entry_of(result, result.outputs.page.removeprefix(folder).lstrip("/"))
-            for result in map(decode, self.results())
+            entry_of(result, result.outputs.page.removeprefix(folder).lstrip("/"), self._whole[name].page_title)
+            for name, result in zip(sorted(self._whole), map(decode, self.results()), strict=True)
             if isinstance(result.outputs.page, str)
         ]
         object_store.put_pieces(object_store.join(folder, INDEX), index_page(entries), run)

@@ -154,6 +154,7 @@ class Finished(Struct, kw_only=True):
     trajectory: str | None = None
     spans: str | None = None
     others: list[str] = []
+    page_title: str | None = None
     rows: dict[str, Rows] = {}
     sizes: dict[str, int] = {}
 

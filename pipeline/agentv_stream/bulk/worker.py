@@ -7,7 +7,7 @@ the record that the task is done comes last of all: a worker that dies before th
 import errno
 import gc
 import hashlib
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from functools import lru_cache, partial
 from pathlib import Path
 from threading import get_ident
@@ -45,6 +45,7 @@ from agentv_stream.summary import SessionReader, without_collector
 
 if TYPE_CHECKING:
     from agentv_stages.trajectory.trace_events import TraceList
+    from agentv_stream.pages.making import PageMaker
 
 TAIL_BYTES = 4096
 KEPT_BYTES = 4 * 1024 * 1024
@@ -165,6 +166,7 @@ class Session:
         self.trajectory: DocumentFile | None = None
         self.page: DocumentFile | None = None
         self.traces = _trace_list() if worker.work.include_trace else None
+        self.page_maker: PageMaker | None = None
         self.spans: SessionOutputs | None = None
         self._damage: list[DamagedArchive] = []
         self._pieces: Generator[bytes] | None = None  # of the main file
@@ -201,7 +203,8 @@ class Session:
             folder = work.trajectories.replace("{provider}", provider)
             self.trajectory = DocumentFile(AtifDocument(), folder, partial(identity.name, self.key), work.run)
         if work.pages is not None:
-            self.page = _page_file(work, work.pages.replace("{provider}", provider), partial(identity.name, self.key))
+            folder, self.page_maker = work.pages.replace("{provider}", provider), _page_maker(work)
+            self.page = DocumentFile(self.page_maker, folder, partial(identity.name, self.key), work.run)
         if work.export is not None and work.state is not None:
             wanted = Wanted(transcript=False, spans=work.export.options, redactor=work.export.redactor)
             self.spans = SessionOutputs(object_store.join(work.state, "spans"), self.key, work.run, identity, wanted)
@@ -339,6 +342,7 @@ class Session:
             result.outputs.trajectory = place if place is not None else UNSET
         if self.page is not None and (place := self.page.close(result)) is not None:
             result.outputs.page = place
+            self.done.page_title = self.page_maker.title(result) if self.page_maker is not None else None
             self.done.others = sorted([*self.done.others, place])
         if self.spans is not None:
             self.spans.close(observer)
@@ -365,12 +369,12 @@ class Session:
             self.worker.staging.abandon()
 
 
-def _page_file(work: Work, folder: str, stem: Callable[[], str]) -> DocumentFile:
+def _page_maker(work: Work) -> "PageMaker":
     from agentv_stream.pages.making import PageMaker  # with Markdown
     from agentv_stream.redaction.redaction import redactor_of
 
     redaction = work.page_redaction
-    return DocumentFile(PageMaker(None if redaction is None else redactor_of(redaction)), folder, stem, work.run)
+    return PageMaker(None if redaction is None else redactor_of(redaction))
 
 
 def _stored(source: str, session: str, subagents: bool) -> Generator[bytes]:

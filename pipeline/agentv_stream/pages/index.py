@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from agentv_stages.figures.result import Result
 from agentv_stages.model.event import FAILED_OUTCOMES
+from agentv_stages.model.visible import counted
 from agentv_stream.pages.style import policy
 from agentv_stream.pages.text import escaped
 
@@ -46,20 +47,8 @@ const words=find.value.toLowerCase().split(/\\s+/).filter(Boolean);let n=0;for(c
 const text=row.textContent.toLowerCase();row.hidden=!words.every(w=>text.includes(w));n+=!row.hidden}
 count.textContent=words.length?n+' of '+rows.length:''})})()
 """
-_COLUMNS = (
-    "Started",
-    "Agent",
-    "Model",
-    "Title",
-    "Status",
-    "Turns",
-    "Calls",
-    "Failed",
-    "Tokens in",
-    "Out",
-    "Cost",
-    "Time",
-)
+_NUMBERS = ("Turns", "Calls", "Failed", "Tokens in", "Tokens out", "Cost", "Time")
+_COLUMNS = ("Title", "Started", "Agent", "Model", "Status", *_NUMBERS)
 
 
 class Entry(NamedTuple):
@@ -81,12 +70,12 @@ class Entry(NamedTuple):
     duration_ms: int | None
 
 
-def entry_of(result: Result, link: str) -> Entry:
-    """The entry of a result."""
+def entry_of(result: Result, link: str, title: str | None) -> Entry:
+    """The entry of a result; `title` is that of the page."""
     session, summary, tokens = result.session, result.tool_use_summary, result.tokens
     return Entry(
         link,
-        str(session.title or session.id or link)[:200],
+        (title or session.id or link)[:200],
         session.started_at or "",
         session.provider,
         session.model,
@@ -112,22 +101,26 @@ def index_page(sessions: Iterable[Entry]) -> Iterator[bytes]:
         '<meta name="referrer" content="no-referrer">'
         f"<title>Sessions</title><style>{STYLE}</style></head><body><main><h1>Sessions</h1>"
         f"<p>{_totals(found)}</p>{_plot(found)}<div class='scroll'><table><thead><tr>"
-        f"{''.join(f'<th>{name}</th>' for name in _COLUMNS)}</tr></thead><tbody>\n"
+        f"{''.join(map(_head, _COLUMNS))}</tr></thead><tbody>\n"
     ).encode()
     for one in found:
         yield _row(one).encode("utf-8", "replace")
     yield f"</tbody></table></div></main><script>{SCRIPT}</script></body></html>\n".encode()
 
 
+def _head(name: str) -> str:
+    return f'<th class="n">{name}</th>' if name in _NUMBERS else f"<th>{name}</th>"
+
+
 def _totals(sessions: list[Entry]) -> str:
     costs = [one.cost_usd for one in sessions if one.cost_usd is not None]
     turns, calls = sum(one.turns or 0 for one in sessions), sum(one.calls for one in sessions)
-    parts = [f"{len(sessions):,} sessions", f"{turns:,} turns", f"{calls:,} calls"]
+    parts = [counted(len(sessions), "session"), counted(turns, "turn"), counted(calls, "call")]
     if failed := sum(one.failed for one in sessions):
         parts.append(f'<span class="bad">{failed:,} failed</span>')
     if costs:
         unknown = len(sessions) - len(costs)
-        parts.append(f"${sum(costs):,.2f}" + (f" ({unknown:,} sessions without a cost)" if unknown else ""))
+        parts.append(f"${sum(costs):,.2f}" + (f" ({counted(unknown, 'session')} without a cost)" if unknown else ""))
     return ", ".join(parts)
 
 
@@ -158,10 +151,10 @@ def _row(one: Entry) -> str:
     folder = f'<br><span class="dim">{escaped(one.folder)}</span>' if one.folder else ""
     bad = ' class="bad"' if one.status in ("error", "killed", "stalled") else ""
     cells = [
+        f'<td class="title"><a href="{escaped(one.link)}">{escaped(one.title)}</a>{folder}</td>',
         f"<td>{escaped((one.started or '?')[:16].replace('T', ' '))}</td>",
         f"<td>{escaped(one.provider)}</td>",
         f"<td>{escaped(one.model or '?')}</td>",
-        f'<td class="title"><a href="{escaped(one.link)}">{escaped(one.title)}</a>{folder}</td>',
         f"<td{bad}>{escaped(one.status)}</td>",
         *(_number(value) for value in (one.turns, one.calls, one.failed, one.tokens_in, one.tokens_out)),
         _number(one.cost_usd, "${:,.4f}"),

@@ -39,6 +39,10 @@ class PageMaker:
         for message in batch.messages:
             self._spool.add(message, self._page.message(self._redacted(message)))
 
+    def title(self, about: Result) -> str:
+        """What the page is headed by."""
+        return self._page.title(about if self._redactor is None else _without_secrets(about, self._redactor))
+
     def document(self, about: Result) -> Iterator[bytes]:
         """The page in pieces; `about` is the result of the session."""
         if self._redactor is not None:

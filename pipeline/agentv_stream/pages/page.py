@@ -194,9 +194,13 @@ class Page:
         yield from self._stream(stream, read, children, placed)
         yield b"</details>\n"
 
+    def title(self, about: Result) -> str:
+        """The session's title, else the first line of its first prompt, else its id."""
+        return str(about.session.title or (self._prompts[0][1] if self._prompts else about.session.id) or "Session")
+
     def _top(self, about: Result) -> str:
-        title = about.session.title or (self._prompts[0][1] if self._prompts else None) or about.session.id or "Session"
-        shown = escaped(str(title))
+        title = self.title(about)
+        shown = escaped(title)
         facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in _facts(about))
         verdicts = _verdicts(about)
         prompts = "".join(f'<li><a href="#m{index}">{escaped(text)}</a></li>' for index, text in self._prompts)
