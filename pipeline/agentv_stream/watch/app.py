@@ -62,7 +62,7 @@ class Events(Screen[None]):
         super().__init__()
         self.feed = feed
         self.number = number
-        self._told: tuple[object, int] | None = None  # which reading of the log, and how many of its lines are shown
+        self._shown: tuple[object, int] | None = None  # which reading of the log, and how many of its lines are shown
 
     def compose(self) -> ComposeResult:
         yield Static(id="title", markup=False)
@@ -82,11 +82,11 @@ class Events(Screen[None]):
         self.query_one("#title", Static).update(details(look, self.size.width - 2))
         log = self.query_one("#events", RichLog)
         at_end = log.is_vertical_scroll_end
-        shown = self._told[1] if self._told is not None and self._told[0] == look.telling else 0
+        shown = self._shown[1] if self._shown is not None and self._shown[0] == look.reading else 0
         if not shown or count - shown > len(lines):
             log.clear()
             shown = count - len(lines)
-        self._told = (look.telling, count)
+        self._shown = (look.reading, count)
         for line in lines[len(lines) - (count - shown) :] if count > shown else ():
             log.write(Text(visible(line, LINE_WIDTH)), scroll_end=at_end)
 

@@ -86,7 +86,7 @@ class Feed:
 
     def _view(self, session: Followed, chain: SessionChain) -> SessionView:
         view = self.views.get(session.number)
-        if view is None or view.telling != session.tellings:
+        if view is None or view.reading != session.tellings:
             view = self.views[session.number] = SessionView(session, chain, session.tellings)
         view.chain = chain
         return view

@@ -70,7 +70,7 @@ class Known:
 @dataclass(frozen=True)
 class Look(Known):
     """One row of the view. Ages are in seconds, None if nothing has happened yet; times are UTC ms; `stalled` is the
-    reason, "" if it is not stalled. `telling` changes when the log is read from its beginning again."""
+    reason, "" if it is not stalled. `reading` changes when the log is read from its beginning again."""
 
     key: int
     project: str
@@ -83,12 +83,12 @@ class Look(Known):
     path: str
     last_tool_ms: int | None
     last_event_ms: int | None
-    telling: int
+    reading: int
 
 
 @dataclass
 class SessionView:
-    """Collects what happens in one session. If everything is told again (`telling`) a new one begins: nothing counts
+    """Collects what happens in one session. If its log is read again (`reading`) a new view begins: nothing counts
     twice.
 
     Threads other than the reading thread may only see it between two batches.
@@ -96,7 +96,7 @@ class SessionView:
 
     session: Followed
     chain: SessionChain
-    telling: int
+    reading: int
     known: Known = field(init=False)  # from the first batch on
     open: dict[str, Open] = field(default_factory=dict[str, Open])
     last_tool: str = ""
@@ -219,7 +219,7 @@ class SessionView:
             path=self.session.main,
             last_tool_ms=self.last_tool_ms,
             last_event_ms=self.last_event_ms,
-            telling=self.telling,
+            reading=self.reading,
         )
 
 
