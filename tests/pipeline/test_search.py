@@ -175,12 +175,14 @@ def test_nothing_is_found_plainly_and_wrong_usage_is_one_line(logs: Path, tmp_pa
 def test_lines_fit_the_terminal_but_for_the_command(logs: Path, tmp_path: Path, columns: int) -> None:
     from support.terminal import in_terminal
 
-    lines = in_terminal(tmp_path, columns, "search", "the", "--root", f"claude={logs}")
+    session = "b8425473-378d-4900-b141-91d8d9b6fab9"
+    (logs / f"{session}.jsonl").write_bytes(b"\n".join(claude_records(session, 3)) + b"\n")
+    lines = in_terminal(tmp_path, columns, "search", "please", "--root", f"claude={logs}")
     assert lines
     assert max(len(line) for line in lines if "agentv-stream show" not in line) <= columns
-    coloured = in_terminal(tmp_path, columns, "search", "the", "--root", f"claude={logs}", raw=True)
+    coloured = in_terminal(tmp_path, columns, "search", "please", "--root", f"claude={logs}", raw=True)
     assert any("\x1b[1;35m" in line for line in coloured)
-    plain = in_terminal(tmp_path, columns, "search", "the", "--root", f"claude={logs}", raw=True, NO_COLOR="1")
+    plain = in_terminal(tmp_path, columns, "search", "please", "--root", f"claude={logs}", raw=True, NO_COLOR="1")
     assert not any("\x1b" in line for line in plain)
 
 

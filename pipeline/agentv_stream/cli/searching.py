@@ -29,6 +29,7 @@ from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.units import age_text
 
 MOST_PLACES = 5  # of a session that are shown to people
+LEAST_ABOUT = 10  # columns for the prompt; with less room it is left out
 MOST_BEFORE = 30  # columns of a snippet before the text
 PIPED = 200  # columns where there is no terminal
 
@@ -70,7 +71,7 @@ def run_search(
     for trouble in outcome.troubles:
         say(trouble)
     if outcome.unread:
-        say(f"{counted(outcome.unread, 'older session')} may hold it, too; --limit 0 reads all")
+        say(f"{counted(outcome.unread, 'older session')} may also hold it; --limit 0 reads all")
     return EXIT_IO if outcome.troubles else EXIT_FINE
 
 
@@ -125,7 +126,7 @@ def _session_lines(hits: Hits, text: str, named: str, width: int | None, paint: 
     name = visible(session.id, 60)
     about = header.title or header.prompt or ""
     room = (width or PIPED) - columns(name) - columns(facts)
-    yield f"{paint('bold', name)}{facts}{visible(about, max(room, 10)) if about else ''}".rstrip() + "\n"
+    yield f"{paint('bold', name)}{facts}{visible(about, room) if about and room >= LEAST_ABOUT else ''}".rstrip() + "\n"
     shown = hits.places if width is None else hits.places[:MOST_PLACES]
     for place in shown:
         where = f"  turn {place.turn:<3} {_where(place):<16} "
