@@ -37,9 +37,9 @@ def figures_of(
         for report, _ in chain(known, reports(crew, work, waiting)):
             if kept is not None:
                 kept.note(report)
-            for one in report.separate:
-                if one.session is not None and one.name in names:
-                    found[names[one.name][0]] = _whole(one.session, rates)
+            for separate in report.separate:
+                if separate.session is not None and separate.name in names:
+                    found[names[separate.name][0]] = _whole(separate.session, rates)
     if kept is None:
         return found, []
     kept.save()

@@ -118,12 +118,12 @@ def _write(
 
 def _bounds(period: Period, zone: Zone) -> str:
     """` since 2026-11-28 00:00 until … (Europe/Berlin)`; nothing without a period."""
-    said = [
+    bounds = [
         f" {word} {zone.at(ms):%Y-%m-%d %H:%M}"
         for word, ms in (("since", period.since_ms), ("until", period.until_ms))
         if ms is not None
     ]
-    return f"{''.join(said)} ({zone.name})" if said else ""
+    return f"{''.join(bounds)} ({zone.name})" if bounds else ""
 
 
 def stats_json(outcome: Outcome, by: tuple[Dimension, ...], order: Order, period: Period, zone: Zone) -> dict[str, Any]:

@@ -73,10 +73,10 @@ class Normalize:
                 if payload is not None and len(payload) > LONGEST_SHALLOW:
                     events[i] = capped(event, payload, batch)
             elif kind is ToolCall:
-                asked: ToolCall = event  # type: ignore[assignment]  # as above
-                if len(asked.input_json) > LONGEST_SHALLOW:
-                    asked = capped(asked, asked.input_json, batch)  # type: ignore[assignment]  # the same kind
-                events[i] = asked if asked.tool else call(asked)  # with a tool, its decoder read it normalised
+                typed: ToolCall = event  # type: ignore[assignment]  # as above
+                if len(typed.input_json) > LONGEST_SHALLOW:
+                    typed = capped(typed, typed.input_json, batch)  # type: ignore[assignment]  # the same kind
+                events[i] = typed if typed.tool else call(typed)  # with a tool, its decoder read it normalised
             elif kind in PAYLOAD_OF:
                 payload = getattr(event, PAYLOAD_OF[kind])
                 if payload is not None and len(payload) > LONGEST_SHALLOW:

@@ -24,10 +24,10 @@ def evaluations(results: "Sequence[CaseResult]", trace_id: str, span_id: str, ti
 
 def _of_case(case: "CaseResult") -> Iterator[dict[str, Attribute]]:
     yield _attributes(case.case, case.score, case.verdict, [])
-    for one in case.evaluators:
-        failed = [assertion.text for assertion in one.assertions if not assertion.passed]
-        reasons = failed[:_MOST_REASONS] or ([one.reason] if one.reason is not None else [])
-        yield _attributes(f"{case.case}/{one.name}", one.score, one.verdict, reasons)
+    for evaluator in case.evaluators:
+        failed = [assertion.text for assertion in evaluator.assertions if not assertion.passed]
+        reasons = failed[:_MOST_REASONS] or ([evaluator.reason] if evaluator.reason is not None else [])
+        yield _attributes(f"{case.case}/{evaluator.name}", evaluator.score, evaluator.verdict, reasons)
 
 
 def _attributes(name: str, score: float | None, label: str, reasons: list[str]) -> dict[str, Attribute]:

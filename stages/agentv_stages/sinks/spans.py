@@ -405,10 +405,10 @@ def _put_times(span: Span, start_ms: int, end_ms: int, position: int) -> None:
 def agent_name(call: ToolCall) -> str:
     """The name of the sub-agent that a call starts; "" if its input has none."""
     try:
-        given = call.input
+        arguments = call.input
     except ValueError:
         return ""
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         return ""
-    names: list[Any] = [given.get(key) for key in _AGENT_NAMES]  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+    names: list[Any] = [arguments.get(key) for key in _AGENT_NAMES]  # pyright: ignore[reportUnknownMemberType] - decoded JSON
     return next((name for name in names if isinstance(name, str) and name), "")

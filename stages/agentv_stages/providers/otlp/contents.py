@@ -11,7 +11,7 @@ from agentv_stages.providers.otlp.wire import SpanFacts, as_list, as_object
 _INDEX = re.compile(r"(\d+)\.(.*)", re.DOTALL)
 
 
-class Said(NamedTuple):
+class Spoken(NamedTuple):
     """A part of a message. `kind` is text, reasoning, call or response; `value` are the arguments, or the output."""
 
     role: str
@@ -48,7 +48,7 @@ def parsed(value: Any) -> Any:
     return value
 
 
-def outputs(span: SpanFacts) -> list[Said]:
+def outputs(span: SpanFacts) -> list[Spoken]:
     """The answer of the model."""
     return _first_of(
         lambda: _messages(span.attributes.get("gen_ai.output.messages"), "assistant"),
@@ -60,7 +60,7 @@ def outputs(span: SpanFacts) -> list[Said]:
     )
 
 
-def inputs(span: SpanFacts) -> list[Said]:
+def inputs(span: SpanFacts) -> list[Spoken]:
     """The input of the model: often the whole conversation so far."""
     return _first_of(
         lambda: _messages(span.attributes.get("gen_ai.input.messages"), "user"),
@@ -72,9 +72,9 @@ def inputs(span: SpanFacts) -> list[Said]:
     )
 
 
-def _first_of(*readers: Any) -> list[Said]:
+def _first_of(*readers: Any) -> list[Spoken]:
     for read in readers:
-        found: list[Said] = read()
+        found: list[Spoken] = read()
         if found:
             return found
     return []
@@ -88,48 +88,48 @@ def _text(value: Any) -> str:
     return "".join(text for text in texts if text)
 
 
-def _messages(value: Any, role: str) -> list[Said]:
+def _messages(value: Any, role: str) -> list[Spoken]:
     """Messages of the GenAI conventions, with `parts` or with `content` and `tool_calls`."""
-    found: list[Said] = []
+    found: list[Spoken] = []
     for message in map(as_object, as_list(parsed(value))):
-        who = str(message.get("role", role))
+        speaker = str(message.get("role", role))
         for part in map(as_object, as_list(message.get("parts"))):
-            found += _part(who, part)
+            found += _part(speaker, part)
         if "parts" not in message:
-            found += _plain_message(who, message)
+            found += _plain_message(speaker, message)
     return found
 
 
-def _part(role: str, part: dict[str, Any]) -> list[Said]:
+def _part(role: str, part: dict[str, Any]) -> list[Spoken]:
     kind, content = part.get("type"), part.get("content", part.get("text"))
     if kind == "text":
-        return [Said(role, "text", _text(content))]
+        return [Spoken(role, "text", _text(content))]
     if kind in ("reasoning", "thinking"):
-        return [Said(role, "reasoning", _text(content))]
+        return [Spoken(role, "reasoning", _text(content))]
     if kind == "tool_call":
         name, call = str(part.get("name", "")), str(part.get("id") or "")
-        return [Said(role, "call", "", call, name, parsed(part.get("arguments", part.get("args"))))]
+        return [Spoken(role, "call", "", call, name, parsed(part.get("arguments", part.get("args"))))]
     if kind == "tool_call_response":
-        return [Said(role, "response", "", str(part.get("id") or ""), "", part.get("response", part.get("result")))]
+        return [Spoken(role, "response", "", str(part.get("id") or ""), "", part.get("response", part.get("result")))]
     return []
 
 
-def _plain_message(role: str, message: dict[str, Any]) -> list[Said]:
+def _plain_message(role: str, message: dict[str, Any]) -> list[Spoken]:
     if role == "tool":
         call = message.get("tool_call_id", message.get("id")) or ""
-        return [Said(role, "response", "", str(call), "", message.get("content"))]
-    found = [Said(role, "text", text)] if (text := _text(message.get("content"))) else []
+        return [Spoken(role, "response", "", str(call), "", message.get("content"))]
+    found = [Spoken(role, "text", text)] if (text := _text(message.get("content"))) else []
     for call in map(as_object, as_list(parsed(message.get("tool_calls")))):
         function = as_object(call.get("function")) or call
         arguments = parsed(function.get("arguments", function.get("args")))
-        found.append(Said(role, "call", "", str(call.get("id") or ""), str(function.get("name", "")), arguments))
+        found.append(Spoken(role, "call", "", str(call.get("id") or ""), str(function.get("name", "")), arguments))
     return found
 
 
-def _indexed(span: SpanFacts, prefix: str, inner: str) -> list[Said]:
+def _indexed(span: SpanFacts, prefix: str, inner: str) -> list[Spoken]:
     """Messages whose members are attributes each: `llm.output_messages.0.message.content`."""
     messages = _numbered(span.attributes, prefix)
-    found: list[Said] = []
+    found: list[Spoken] = []
     for message in messages:
         members = {key.removeprefix(inner): value for key, value in message.items()}
         role = str(members.get("role", "assistant"))
@@ -158,39 +158,41 @@ def _numbered(members: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     return [found[number] for number in sorted(found)]
 
 
-def _of_adk(content: Any) -> list[Said]:
+def _of_adk(content: Any) -> list[Spoken]:
     message = as_object(content)
     role = "user" if message.get("role") == "user" else "assistant"
-    found: list[Said] = []
+    found: list[Spoken] = []
     for part in map(as_object, as_list(message.get("parts"))):
         call, response = as_object(part.get("function_call")), as_object(part.get("function_response"))
         if call:
-            found.append(Said(role, "call", "", str(call.get("id") or ""), str(call.get("name", "")), call.get("args")))
+            found.append(
+                Spoken(role, "call", "", str(call.get("id") or ""), str(call.get("name", "")), call.get("args"))
+            )
         elif response:
-            found.append(Said("tool", "response", "", str(response.get("id") or ""), "", response.get("response")))
+            found.append(Spoken("tool", "response", "", str(response.get("id") or ""), "", response.get("response")))
         elif isinstance(part.get("text"), str):
-            found.append(Said(role, "reasoning" if part.get("thought") else "text", part["text"]))
+            found.append(Spoken(role, "reasoning" if part.get("thought") else "text", part["text"]))
     return found
 
 
-def _of_adk_request(request: dict[str, Any]) -> list[Said]:
-    return [said for content in as_list(request.get("contents")) for said in _of_adk(content)]
+def _of_adk_request(request: dict[str, Any]) -> list[Spoken]:
+    return [part for content in as_list(request.get("contents")) for part in _of_adk(content)]
 
 
-def _of_vercel(span: SpanFacts) -> list[Said]:
-    found: list[Said] = []
+def _of_vercel(span: SpanFacts) -> list[Spoken]:
+    found: list[Spoken] = []
     text = span.attributes.get("ai.response.text")
     if isinstance(text, str) and text:
-        found.append(Said("assistant", "text", text))
+        found.append(Spoken("assistant", "text", text))
     for call in map(as_object, as_list(parsed(span.attributes.get("ai.response.toolCalls")))):
         own, name = str(call.get("toolCallId", "")), str(call.get("toolName", ""))
-        found.append(Said("assistant", "call", "", own, name, parsed(call.get("args", call.get("input")))))
+        found.append(Spoken("assistant", "call", "", own, name, parsed(call.get("args", call.get("input")))))
     return found
 
 
-def _of_events(span: SpanFacts, kinds: tuple[str, ...]) -> list[Said]:
+def _of_events(span: SpanFacts, kinds: tuple[str, ...]) -> list[Spoken]:
     """Messages as events (conventions to 1.36): in the body of a log, or in the attributes of an event of the span."""
-    found: list[Said] = []
+    found: list[Spoken] = []
     for event in span.events:
         if event.name not in kinds:
             continue

@@ -75,7 +75,7 @@ class OtlpDecoder:
         spans = self.state.spans
         times = {trace: [_times(raw) for raw in held.values()] for trace, held in spans.items()}
         for trace in sorted(
-            times, key=lambda t: (min(one.start_ns for one in times[t]), max(o.end_ns for o in times[t]))
+            times, key=lambda t: (min(span.start_ns for span in times[t]), max(o.end_ns for o in times[t]))
         ):
             self._emit(trace, batch)
 

@@ -27,7 +27,7 @@ from agentv_stages.model.tokens import FIELDS
 from agentv_stages.providers.generic.own_calls import OwnFacts, own_call
 from agentv_stages.providers.otlp import names
 from agentv_stages.providers.otlp.contents import (
-    Said,
+    Spoken,
     arguments,
     first,
     inputs,
@@ -131,9 +131,9 @@ class TraceEvents:
             message_id = text_first(span, names.ANSWER) or span.id
             yield _Action(answer.at, place, 2, [*self._texts(answer, span, message_id, model)])
         for number, call in enumerate(answer.calls):
-            made = self._call(call, span, message_id, model, number)
-            yield _Action(call.at, place, 3, [made])
-            result = self._result(call, made, number)
+            event = self._call(call, span, message_id, model, number)
+            yield _Action(call.at, place, 3, [event])
+            result = self._result(call, event, number)
             if result is not None:
                 ended = call.span.end_ns if call.span is not None else 0
                 after = _Action(call.at, place, 4, [result])
@@ -141,11 +141,11 @@ class TraceEvents:
 
     def _texts(self, answer: Answer, span: SpanFacts, message_id: str, model: str | None) -> Iterator[AnyEvent]:
         source = self._source(span, span.end_ms, answer.stream)
-        spoken = [said for said in answer.said if said.kind in ("text", "reasoning")]
-        for number, said in enumerate(spoken):
-            make = Reasoning if said.kind == "reasoning" else AssistantText
-            yield make(source, str(number), message_id, to_raw(said.text), model=model)
-        if not spoken and not any(call.said for call in answer.calls):  # its text was not captured
+        spoken = [part for part in answer.spoken if part.kind in ("text", "reasoning")]
+        for number, part in enumerate(spoken):
+            make = Reasoning if part.kind == "reasoning" else AssistantText
+            yield make(source, str(number), message_id, to_raw(part.text), model=model)
+        if not spoken and not any(call.spoken for call in answer.calls):  # its text was not captured
             yield AssistantText(source, "", message_id, EMPTY_STRING, model=model)
         usage = _usage(span, source, message_id, model)
         if usage is not None:
@@ -154,35 +154,35 @@ class TraceEvents:
     # --- calls
 
     def _call(self, call: Call, model_span: SpanFacts | None, message_id: str, model: str | None, n: int) -> ToolCall:
-        span, said = call.span, call.said
+        span, part = call.span, call.spoken
         holder = span or model_span
         assert holder is not None
         time_ms = span.start_ms if span is not None else holder.end_ms
-        given = said.value if said is not None and said.value is not None else arguments(span) if span else None
-        native = tool_name(span) if span is not None else said.name if said is not None else ""
+        passed = part.value if part is not None and part.value is not None else arguments(span) if span else None
+        native = tool_name(span) if span is not None else part.name if part is not None else ""
         own = text_first(span, ("agentv_stream.tool",)) if span is not None else None
         parent = next((a.started_by for a in self._trace.agents if a.stream == call.stream and a.started_by), None)
-        made = ToolCall(
+        event = ToolCall(
             self._source(holder, time_ms, call.stream),
             f"call{n}",
             message_id,
             _call_id(call, holder, n),
             own or native,
-            EMPTY_OBJECT if given is None else to_raw(given),
+            EMPTY_OBJECT if passed is None else to_raw(passed),
             None if parent is None or parent.span is None else _call_id(parent, parent.span, 0),
             model,
         )
-        return made if span is None or own is None else own_call(made, _own_facts(span, native))
+        return event if span is None or own is None else own_call(event, _own_facts(span, native))
 
-    def _result(self, call: Call, made: ToolCall, n: int) -> ToolResult | None:
+    def _result(self, call: Call, event: ToolCall, n: int) -> ToolResult | None:
         span = call.span
-        known = self._responses.get(made.call_id)
+        known = self._responses.get(event.call_id)
         if span is None:
             if known is None:
                 return None
             value, later = known
             source = self._source(later, later.start_ms, call.stream)
-            return ToolResult(source, f"result{made.call_id}", made.call_id, to_raw(value))
+            return ToolResult(source, f"result{event.call_id}", event.call_id, to_raw(value))
         own = text_first(span, ("agentv_stream.outcome",))
         if own == "unpaired":
             return None
@@ -192,7 +192,7 @@ class TraceEvents:
         result = ToolResult(
             source,
             f"result{n}",
-            made.call_id,
+            event.call_id,
             outcome=_outcome(span, back.failed, own),
             exit_code=whole_first(span, names.EXIT_CODE),
             duration_ms=span.end_ms - span.start_ms,
@@ -226,7 +226,7 @@ class TraceEvents:
 
 def _call_id(call: Call, span: SpanFacts, number: int) -> str:
     own = text_first(call.span, names.CALL) if call.span is not None else None
-    return own or (call.said.id if call.said is not None else "") or f"{span.id}:{number}"
+    return own or (call.spoken.id if call.spoken is not None else "") or f"{span.id}:{number}"
 
 
 def _own_facts(span: SpanFacts, native: str) -> OwnFacts:
@@ -256,22 +256,22 @@ def _outcome(span: SpanFacts, failed: bool, own: str | None) -> Outcome | None:
 
 def _usage(span: SpanFacts, source: Source, message_id: str, model: str | None) -> TokenUsage | None:
     """The tokens of a model call. Some dialects leave cached tokens out of the input; then they are added."""
-    given, cached = whole_first(span, names.INPUT), whole_first(span, names.CACHED)
+    passed, cached = whole_first(span, names.INPUT), whole_first(span, names.CACHED)
     write, output = whole_first(span, names.CACHE_WRITE), whole_first(span, names.OUTPUT)
     at_least = whole_first(span, ("agentv_stream.usage.output_at_least",))
     cost = first(span, names.COST)
-    if given is None and output is None and at_least is None:
+    if passed is None and output is None and at_least is None:
         return None
     uncached = span.name.startswith("claude_code.")
-    if given is not None and (uncached or (cached or 0) + (write or 0) > given):
-        given += (cached or 0) + (write or 0)
+    if passed is not None and (uncached or (cached or 0) + (write or 0) > passed):
+        passed += (cached or 0) + (write or 0)
     return TokenUsage(
         source,
         "usage",
         message_id,
         "call",
         model,
-        given,
+        passed,
         cached,
         write,
         None,
@@ -282,6 +282,8 @@ def _usage(span: SpanFacts, source: Source, message_id: str, model: str | None) 
     )
 
 
-def _last_of_user(said: list[Said]) -> str:
+def _last_of_user(part: list[Spoken]) -> str:
     """The last thing that a user said."""
-    return next((one.text for one in reversed(said) if one.role in ("user", "human") and one.kind == "text"), "")
+    return next(
+        (piece.text for piece in reversed(part) if piece.role in ("user", "human") and piece.kind == "text"), ""
+    )

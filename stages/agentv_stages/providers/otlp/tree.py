@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from agentv_stages.model.event import MAIN, sidechain
 from agentv_stages.providers.otlp import names
-from agentv_stages.providers.otlp.contents import Said, first, inputs, outputs, returned, text_first
+from agentv_stages.providers.otlp.contents import Spoken, first, inputs, outputs, returned, text_first
 from agentv_stages.providers.otlp.names import Kind
 from agentv_stages.providers.otlp.wire import SpanFacts
 
@@ -29,7 +29,7 @@ class Call:
     """A tool call: as the model requested it, as its own span says, or both. `at` orders it (ns)."""
 
     stream: str
-    said: Said | None
+    spoken: Spoken | None
     span: SpanFacts | None
     at: int = 0
     agents: list[str] = field(default_factory=list[str])  # streams of agents that it started
@@ -41,7 +41,7 @@ class Answer:
 
     stream: str
     span: SpanFacts | None
-    said: list[Said]
+    spoken: list[Spoken]
     at: int = 0
     calls: list[Call] = field(default_factory=list[Call])
 
@@ -172,7 +172,7 @@ def _join(trace: Trace, spans: list[Call]) -> None:
     """Gives each call to the model call before it, joined with what that one requested: by id, else by name."""
     before: dict[str, list[Answer]] = {}
     for answer in sorted(trace.answers, key=lambda answer: answer.at):
-        answer.calls = [Call(answer.stream, said, None, answer.at) for said in answer.said if said.kind == "call"]
+        answer.calls = [Call(answer.stream, part, None, answer.at) for part in answer.spoken if part.kind == "call"]
         before.setdefault(answer.stream, []).append(answer)
     for call in spans:
         span = call.span
@@ -196,14 +196,14 @@ def _join(trace: Trace, spans: list[Call]) -> None:
 
 def _requested(answers: list[Answer], span: SpanFacts) -> Call | None:
     """The request that a call's span belongs to."""
-    waiting = [c for a in answers if a.at <= span.start_ns for c in a.calls if c.said and c.span is None]
+    waiting = [c for a in answers if a.at <= span.start_ns for c in a.calls if c.spoken and c.span is None]
     own = text_first(span, names.CALL) or returned(span).call
     if own:
-        return next((call for call in waiting if call.said and call.said.id == own), None)
+        return next((call for call in waiting if call.spoken and call.spoken.id == own), None)
     name = tool_name(span)
-    return next((call for call in waiting if call.said and call.said.name == name and not call.said.id), None) or next(
-        (call for call in waiting if call.said and call.said.name == name), None
-    )
+    return next(
+        (call for call in waiting if call.spoken and call.spoken.name == name and not call.spoken.id), None
+    ) or next((call for call in waiting if call.spoken and call.spoken.name == name), None)
 
 
 def tool_name(span: SpanFacts) -> str:
@@ -216,7 +216,7 @@ def responses(trace: Trace) -> dict[str, tuple[object, SpanFacts]]:
     found: dict[str, tuple[object, SpanFacts]] = {}
     for answer in trace.answers:
         if answer.span is not None:
-            for said in inputs(answer.span):
-                if said.kind == "response" and said.id:
-                    found.setdefault(said.id, (said.value, answer.span))
+            for part in inputs(answer.span):
+                if part.kind == "response" and part.id:
+                    found.setdefault(part.id, (part.value, answer.span))
     return found
