@@ -1,4 +1,7 @@
-"""Claude Code: the stream of `claude -p --output-format stream-json` and the sessions on disk."""
+"""Claude Code: the stream of `claude -p --output-format stream-json` and the sessions on disk.
+
+The habits of Claude Code's adapter over ACP: a plan stands for the todo tool.
+"""
 
 import re
 from collections.abc import Mapping
@@ -7,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.deltas import MESSAGES_DELTA
 from agentv_stages.model.event import sidechain
 from agentv_stages.model.provider import (
@@ -23,9 +27,11 @@ from agentv_stages.model.provider import (
     Start,
 )
 from agentv_stages.providers.claude import compaction, forks, session, stream
-from agentv_stages.providers.claude.acp import HABITS
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.tools import TABLE
+
+HABITS = AcpHabits(marks=("claude",), plan_tool="TodoWrite")
+
 
 _META_TYPES = QUIET_TYPES | {"queue-operation", "summary", "custom-title", "ai-title", "pr-link", "cost-state"}
 _EARLY = frozenset(("rate_limit_event", "control_request", "control_response"))
