@@ -1,10 +1,15 @@
 """Gemini CLI: stream-json, and chat recordings as a mutation log or as the older document.
 
 Source: Gemini CLI 0.1 to 0.61.
+
+Gemini CLI's habits over ACP: no arguments, names in ids. Source: recordings of 0.29 to 0.61.
 """
+
+import re
 
 import msgspec
 
+from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.deltas import DELTA_TEXT
 from agentv_stages.model.event import sidechain
 from agentv_stages.model.provider import (
@@ -19,7 +24,6 @@ from agentv_stages.model.provider import (
     Provider,
     Start,
 )
-from agentv_stages.providers.gemini.acp import HABITS
 from agentv_stages.providers.gemini.chat import LOSSES as CHAT_LOSSES
 from agentv_stages.providers.gemini.chat import ChatDecoder
 from agentv_stages.providers.gemini.detect import is_document, is_log, is_stream
@@ -27,6 +31,26 @@ from agentv_stages.providers.gemini.stream import LOSSES as STREAM_LOSSES
 from agentv_stages.providers.gemini.stream import StreamDecoder
 from agentv_stages.providers.gemini.tools import TABLE
 from agentv_stages.providers.gemini.wire import decode_chat
+
+ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]{0,127}?)__(?P=name)_\d+_(?P<part>\d+)\Z")
+OLD_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)-\d{11,}(?:-\d+)?\Z")  # with a counter behind it in 0.41
+
+
+def name_in_id(call_id: str) -> str | None:
+    """`read_file__read_file_1795239158108_1`, older `read_file-1795239158108`."""
+    found = ID.match(call_id) or OLD_ID.match(call_id)
+    return found["name"] if found else None
+
+
+def part_in_id(call_id: str) -> int:
+    found = ID.match(call_id) if "__" in call_id else None
+    return int(found["part"]) if found else 0
+
+
+HABITS = AcpHabits(
+    marks=("gemini",), name_in_id=name_in_id, part_in_id=part_in_id, shows_arguments=True, awaits_arguments=False
+)
+
 
 # Finds the recordings of a Gemini session's sub-agents: `chats/<session id>/<agent's session id>.jsonl`.
 MOST_BYTES = 64 * 1024 * 1024
