@@ -1,19 +1,45 @@
 """Kimi Code (npm `@moonshot-ai/kimi-code`): stream-json and sessions on disk. Source: Kimi Code 0.10.0 to 2.1.0.
 
 The older Kimi CLI, in Python, wrote another `wire.jsonl`, which is not read; its sessions that Kimi Code migrated are.
+
+Kimi Code's habits over ACP. Source: recordings of 0.31 to 2.1.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Raw
+
+from agentv_stages.model.acp import AcpHabits
+from agentv_stages.model.event import Outcome
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, Head, LogRoot, Provider, Start
-from agentv_stages.providers.kimi.acp import HABITS
 from agentv_stages.providers.kimi.companions import companion_files, companions, main_context
+from agentv_stages.providers.kimi.results import agent_named, failure
 from agentv_stages.providers.kimi.session import LOSSES as SESSION_LOSSES
 from agentv_stages.providers.kimi.session import SessionDecoder
 from agentv_stages.providers.kimi.stream import LOSSES as STREAM_LOSSES
 from agentv_stages.providers.kimi.stream import StreamDecoder
-from agentv_stages.providers.kimi.tools import TABLE
+from agentv_stages.providers.kimi.tools import ROWS, TABLE
+
+
+def failed(output: Raw, marked: bool) -> tuple[Outcome, int | None]:
+    return failure(bytes(output))
+
+
+def child(output: Raw, raw: Raw) -> str | None:
+    """The sub-agent, which its result names."""
+    return agent_named(bytes(output))
+
+
+HABITS = AcpHabits(
+    marks=("kimi",),
+    writes_visibly=True,
+    hides_agents=True,
+    searches=frozenset(row.native for row in ROWS if row.kind == "search"),
+    failure=failed,
+    child=child,
+)
+
 
 # Distinguishes Kimi Code's logs from others: its stream's lines have roles, its sessions dotted record types.
 META = frozenset(("system.version", "session.resume_hint", "turn.step.retrying"))

@@ -8,6 +8,8 @@ End rule: `turn.ended` ends each turn, with its reason. Before protocol 1.5 ther
 for nothing more is the last one, and `turn.cancel` breaks the turn off. A fork begins with a copy of its parent's log,
 up to a record `forked`; only the parent reports it, but its model and folder remain valid.
 Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (wire protocol 1.0 to 1.5).
+
+Kimi's token counts, as docs/metrics.md defines them. Source: Kimi Code 2.1.0, `usage.record`.
 """
 
 from msgspec import Raw, Struct, field
@@ -26,6 +28,7 @@ from agentv_stages.model.event import (
     SessionInfo,
     Source,
     Status,
+    TokenUsage,
     ToolCall,
     ToolResult,
 )
@@ -37,8 +40,19 @@ from agentv_stages.providers.kimi.companions import own_ids
 from agentv_stages.providers.kimi.context import RecentMessages, append_message, read_message, undo
 from agentv_stages.providers.kimi.notices import QUIET, notice
 from agentv_stages.providers.kimi.results import AGENT_ID, GOAL_ENDS, agent_named, refusal, shell_failure
-from agentv_stages.providers.kimi.usage import usage_event
-from agentv_stages.providers.kimi.wire import Line, LoopEvent, Result, decode_approval, decode_line
+from agentv_stages.providers.kimi.wire import Line, LoopEvent, Result, Usage, decode_approval, decode_line
+
+
+def usage_event(source: Source, key: str, model: str | None, usage: Usage | None) -> TokenUsage | None:
+    """Usage of one model call; `input` includes the caches. None if all is 0: the call broke off."""
+    if usage is None:
+        return None
+    plain, cached, written, output = usage.inputOther, usage.inputCacheRead, usage.inputCacheCreation, usage.output
+    if not (plain or cached or written or output):
+        return None
+    total = None if plain is None else plain + (cached or 0) + (written or 0)
+    return TokenUsage(source, "", key, "call", model, total, cached, written, None, output)
+
 
 LOSSES = (
     "the agent's version; costs; reasoning tokens",
