@@ -1,10 +1,14 @@
 """Qwen Code: stream-json and chats on disk.
 
 Source: Qwen Code 0.14 to 0.24.4. Before 0.5 it wrote Gemini CLI's chat documents, which are read as such.
+
+Qwen Code's habits over ACP. Source: recordings of 0.10 to 0.24.
 """
 
+import re
 from typing import Any, cast
 
+from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.deltas import MESSAGES_DELTA
 from agentv_stages.model.provider import (
     MODEL,
@@ -19,12 +23,22 @@ from agentv_stages.model.provider import (
     Provider,
     Start,
 )
-from agentv_stages.providers.qwen.acp import HABITS
 from agentv_stages.providers.qwen.session import LOSSES as SESSION_LOSSES
 from agentv_stages.providers.qwen.session import SessionDecoder
 from agentv_stages.providers.qwen.stream import LOSSES as STREAM_LOSSES
 from agentv_stages.providers.qwen.stream import StreamDecoder
 from agentv_stages.providers.qwen.tools import TABLE
+
+_MODEL = re.compile(r"(?:\$runtime\|[^|]+\|)?(?P<name>.+)\([\w-]+\)\Z")
+
+
+def model_name(name: str) -> str | None:
+    """A model without the login method around it (`$runtime|openai|m(openai)`), as on disk."""
+    found = _MODEL.match(name)
+    return found["name"] if found else None
+
+
+HABITS = AcpHabits(marks=("qwen",), plan_tool="todo_write", model_name=model_name, shown_output=True)
 
 
 # Finds the files of a Qwen session's sub-agents: `subagents/<session id>/agent-<id>.jsonl` beside its `chats`.
