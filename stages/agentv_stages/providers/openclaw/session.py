@@ -5,9 +5,12 @@ have messages of their own before the result, and count; the outer call counts o
 that does not exist is removed from the answer before it is written: only its result shows it. OpenClaw may not report a
 failed command as an error: the exit code decides. What OpenClaw writes as an answer, but no model gave, is `synthetic`.
 Source: OpenClaw 2026.6.11 and 2026.9.6.
+
+Wire shapes of OpenClaw's own messages. Source: OpenClaw 2026.6.11 and 2026.9.6.
 """
 
-from msgspec import Raw, field
+from msgspec import Raw, Struct, field
+from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from agentv_stages.chain.pruning import REFUSED
@@ -22,18 +25,60 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import given
+from agentv_stages.model.payload import ABSENT, given
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import checksum
 from agentv_stages.model.scripts import Script, hold
 from agentv_stages.model.times import epoch_ms, whole_ms
-from agentv_stages.providers.openclaw.wire import Details, MessageRecord, OwnMessage, decode_code, decode_message
 from agentv_stages.providers.pi.messages import other as pi_other
 from agentv_stages.providers.pi.messages import tool_result
 from agentv_stages.providers.pi.session import SessionDecoder as PiSessionDecoder
 from agentv_stages.providers.pi.session import State as PiState
 from agentv_stages.providers.pi.wire import decode_output, first_byte
+
+
+class Details(Struct, gc=False, rename="camel"):
+    """Details of a result: how a command ended. Of `openclaw.nested-tool.v1`: a call by a script or `tool_call`."""
+
+    status: str | None = None
+    exit_code: int | None = None
+    duration_ms: float | None = None
+    parent_tool_call_id: str | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    input: Raw = ABSENT
+    result: Raw = ABSENT
+    is_error: bool | None = None
+    started_at: float | None = None
+    timestamp: float | None = None
+
+
+class OwnMessage(Struct, gc=False, rename="camel"):
+    role: str = ""
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    custom_type: str | None = None
+    tool_name: str | None = None
+    details: Details | None = None
+
+
+class MessageRecord(Struct, gc=False):
+    id: str | None = None
+    message: OwnMessage | None = None
+
+
+class Code(Struct, gc=False):
+    """The arguments of a call, as far as they distinguish a script from a command."""
+
+    code: str | None = None
+    command: Raw = ABSENT
+
+
+decode_message = Decoder(MessageRecord).decode
+decode_code = Decoder(Code).decode
+
 
 _DISPATCH = "tool_call"
 _SCRIPT = "exec"
