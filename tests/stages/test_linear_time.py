@@ -8,7 +8,7 @@ import pytest
 from agentv_stages.model.event import Source
 from agentv_stages.model.patch import read_patch
 from agentv_stages.providers.claude.blocks import slash_command
-from agentv_stages.providers.gemini.acp import part_in_id
+from agentv_stages.providers.gemini import part_in_id
 from agentv_stages.providers.gemini.names import tool_name
 from support.vscode_chats import only, tool
 

@@ -8,7 +8,7 @@ from msgspec import Raw
 from agentv_stages.model.event import AnyEvent, Notification, Retract, SessionEnd, SessionInfo
 from agentv_stages.providers.vscode import session as session_module
 from agentv_stages.providers.vscode.lenient import read_request
-from agentv_stages.providers.vscode.mutate import mutate
+from agentv_stages.providers.vscode.log import mutate
 from agentv_stages.providers.vscode.wire import Request
 from support.decoding import check_laws, decoded, document, events_of, lines, pushed, texts
 from support.vscode_chats import (
