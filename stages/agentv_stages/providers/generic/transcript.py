@@ -8,6 +8,8 @@ End rule: our own rows record how the session ended, beside its totals. Others h
 answer whose calls all have results counts as complete. In our own rows of a session without an end each model call has
 its row, so a session that ends with calls was broken off.
 Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
+
+Turns of AgentV's normalised transcript to events.
 """
 
 from msgspec import Struct, field
@@ -15,12 +17,24 @@ from msgspec.structs import replace
 
 from agentv_stages.chain.pruning import read_each
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.event import MAIN, SessionEnd, SessionInfo, Source, Status, TokenUsage, UserText
-from agentv_stages.model.payload import given, one_line
+from agentv_stages.model.event import (
+    EMPTY_OBJECT,
+    MAIN,
+    AssistantText,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.model.payload import given, one_line, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import Time, parse_iso, whole_ms
-from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
-from agentv_stages.providers.generic.turns import turn_events
+from agentv_stages.providers.generic.messages import OUTCOMES, at_time, facts_of, message_events, usage_event
 from agentv_stages.providers.generic.wire import (
     Ending,
     MoreTokens,
@@ -28,11 +42,55 @@ from agentv_stages.providers.generic.wire import (
     RowMessage,
     RowSource,
     Tokens,
+    Turn,
     decode_ending,
     decode_row,
     decode_turn,
     read_free,
 )
+
+
+def turn_events(turn: Turn, made_id: str, source: Source, at: str, batch: Batch) -> int:
+    """Appends the events of a turn; returns the number of its calls without a result.
+
+    The format does not keep the order of texts and calls within a turn; `tool_name` is a category, `name` the tool.
+    """
+    message_id = turn.id or made_id
+    source = at_time(source, turn.ts)
+    events = batch.events
+    unanswered = 0
+    for i, block in enumerate(turn.content or ()):
+        own = f"{at}-{i}"
+        kind = block.type
+        if turn.type != "assistant":
+            if given(block.text):
+                events.append(UserText(source, own, block.text, message_id, turn.type == "system"))
+            else:
+                batch.ignore(f"block/{kind}")
+        elif kind == "text" and given(block.text):
+            events.append(AssistantText(source, own, message_id, block.text, False, False, turn.model))
+        elif kind == "thinking" and given(block.text):
+            events.append(Reasoning(source, own, message_id, text_json(block.text), False, turn.model))
+        elif kind == "tool_use":
+            call_id = block.id or f"{message_id}-tool-{i + 1}"
+            name = block.name or block.tool_name or "unknown"
+            arguments = block.input if given(block.input) else EMPTY_OBJECT
+            events.append(ToolCall(source, own, message_id, call_id, name, arguments, None, turn.model))
+            result = block.result
+            outcome = OUTCOMES.get(result.status or "") if result else None
+            output = result.output if result and given(result.output) else None
+            if result is None or (outcome is None and output is None):
+                unanswered += 1
+            else:
+                duration = whole_ms(result.duration_ms)
+                events.append(ToolResult(at_time(source, None), own, call_id, output, outcome, None, duration))
+        else:
+            batch.ignore(f"block/{kind}")
+    if turn.input_tokens is not None or turn.output_tokens is not None:
+        tokens = Tokens(turn.input_tokens, turn.output_tokens)
+        events.append(usage_event(source, at, message_id, tokens, turn.model))
+    return unanswered
+
 
 MOST_HELD = 1_000
 NATIVE = 1
