@@ -55,6 +55,7 @@ NOT_WRITTEN = {
     "amp-stream": "compared with a count of a real stream, in test_swe_agent_and_amp",
     "amp-thread": "likewise",
     "swe-agent": "likewise",
+    "langchain-messages": "no real list was seen; in test_langchain",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""
