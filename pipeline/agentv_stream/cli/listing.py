@@ -79,7 +79,7 @@ def list_sessions(listing: Listing, form: str, unread: list[str] | None = None) 
     if listing.figures and shown:
         from agentv_stream.bulk.listed_figures import figures_of
 
-        known, notes = figures_of([one for top in shown for one in _with_children(top)], rates, listing.cache)
+        known, notes = figures_of([row for top in shown for row in _with_children(top)], rates, listing.cache)
         for note in notes:
             say(note)
     if form != "table":
@@ -103,7 +103,7 @@ def list_sessions(listing: Listing, form: str, unread: list[str] | None = None) 
     lines += [line for session in shown for line in _lines(session, 0, listing.tree, room, show, paint)]
     if len(shown) < len(tops):
         lines.append(paint("dim", f"… {len(tops) - len(shown)} more; --limit 0 shows all"))
-    if rates is not None and costs and any(one.filled_pico for one in (known or {}).values()):
+    if rates is not None and costs and any(row.filled_pico for row in (known or {}).values()):
         lines.append(paint("dim", f"~ estimated at list prices, {rates.table}"))
     return "\n".join(lines) + "\n"
 

@@ -1,6 +1,6 @@
 """Records to events: runs a dialect's decoder over batches and repairs the records that it refuses.
 
-What is tried for one record, in this order: the dialect's typed decoding; the record cleaned by the standard library's
+The attempts for one record, in this order: the dialect's typed decoding; the record cleaned by the standard library's
 JSON parser (duplicate keys, NaN, lone surrogates, 1e400, control characters); the same without the members whose shape
 does not fit; the intact part of a truncated document; the objects that can be extracted from it (run together as `}{`,
 or after noise); the dead letters.
@@ -60,8 +60,8 @@ class Decode:
     """A stage over batches: fills `events`, `ignored`, `unknown` from `records`.
 
     Several objects on one line each get a row of their own; the rows of later records shift accordingly. With
-    `sure_dialect`, records of another agent are looked for among those of unknown type. `redactor` is for what the
-    decoder reads besides the records, and for what it joins from several of them.
+    `sure_dialect`, records of another agent are looked for among those of unknown type. `redactor` is for texts that
+    the decoder reads besides the records, and for texts that it joins from several of them.
     """
 
     def __init__(
@@ -113,12 +113,12 @@ class Decode:
         decode, records = self.decoder.decode, batch.records
         for i, record in enumerate(rest, len(records) - len(rest)):
             records[i] = record.moved(self._ahead)
-            one, faults = _one_line(records[i]) if batch.document else records[i], len(batch.faults)
+            line, faults = _one_line(records[i]) if batch.document else records[i], len(batch.faults)
             try:
-                decode(one, batch)
+                decode(line, batch)
             except REFUSED as error:
-                self._repair(one, batch, error)
-            _as_read(batch, faults, one, records[i])
+                self._repair(line, batch, error)
+            _as_read(batch, faults, line, records[i])
 
     def flush(self) -> tuple[Batch, ...]:
         self._flushed.once()
@@ -129,7 +129,7 @@ class Decode:
             self.push(batch)
         try:
             self.decoder.flush(batch)
-        except REFUSED as error:  # what the decoder held cannot be decoded; each of its records could
+        except REFUSED as error:  # the held text cannot be decoded; each of its records could
             batch.faults.append(Fault("schema", batch.file, 0, 0, 0, f"held to the end: {error}", b""))
         if self.redactor is not None:
             _redact_made(batch, self.redactor)
@@ -235,15 +235,15 @@ class Decode:
         originals = _array.decode(record.raw) if record.raw else elements
         self._open_array(len(elements), batch)
         for i, (element, original) in enumerate(zip(elements, originals, strict=True)):
-            one = Record(bytes(original), record.offset, record.row + i)
-            one = one if element is original else one.replaced(bytes(element))
-            if one.data.lstrip()[:1] == b"[":
-                batch.fault("not-object", one, "an array within the array of records")
+            inner = Record(bytes(original), record.offset, record.row + i)
+            inner = inner if element is original else inner.replaced(bytes(element))
+            if inner.data.lstrip()[:1] == b"[":
+                batch.fault("not-object", inner, "an array within the array of records")
                 continue
             try:
-                self.decoder.decode(one, batch)
+                self.decoder.decode(inner, batch)
             except REFUSED as error:
-                self._repair(one, batch, error)
+                self._repair(inner, batch, error)
         return True
 
     def _open_array(self, elements: int, batch: Batch) -> None:
@@ -326,7 +326,7 @@ class Decode:
 
 
 def _redact_deltas(dialect: Dialect, redactor: "Redactor | None") -> "RedactDeltas | None":
-    """What holds back the deltas of a session that is redacted; None where there are none."""
+    """The part that holds back the deltas of a redacted session; None where there are none."""
     if redactor is None or not dialect.deltas:
         return None
     from agentv_stages.redaction.deltas import RedactDeltas

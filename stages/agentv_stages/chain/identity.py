@@ -1,9 +1,9 @@
-"""What is the same: drops what a record repeats from an earlier one, and gives answers that share an id their own.
+"""Repetitions: drops events that a record repeats from an earlier one, and gives answers that share an id their own.
 
 In: the events of a session in file order. Out: the same events without repetitions, `message_id` and `key` unique by
 model call. Resumed sessions, compactions that write the history again, logs merged from two that overlap, and relays
 that send twice all repeat whole records. A record repeats an earlier one of its stream, however far back, if it has the
-same id and time and says the same: what else is in it (branch, version, folder) may differ. A record without an id, or
+same id, time and contents; its other members (branch, version, folder) may differ. A record without an id, or
 without a time, must also be as long. If it has no id, but the log gives its message one, that id must be equal. A
 record without both never counts as repeated, nor does a piece of a text.
 """
@@ -60,9 +60,9 @@ class IdentityState(Struct, array_like=True):
 class _Stream:
     """The records of one stream. `last_id` and `last_contents` are of the last one; `results` and `inputs` are counts.
 
-    `shared` are ids that two records in a row had that differ in time or contents: somebody put one word in the place
-    of all ids, so it proves nothing. `native` is the message id of the current answer, if its tokens are known and
-    nothing came after it; `number` is its request, `plain` says that it may keep its id.
+    `shared` are ids of two records in a row that differ in time or contents: one word was put in the place of all ids,
+    so it proves nothing. `native` is the message id of the current answer, if its tokens are known and
+    nothing came after it; `number` is its request, `plain`: it may keep its id.
     """
 
     __slots__ = ("inputs", "known", "last_contents", "last_id", "native", "number", "plain", "results", "shared")
@@ -235,10 +235,10 @@ class Identity:
         return stream.known.has_contents(base_id, time_ms, contents + source.length)
 
     def _is_own_answer(self, source: Source, events: Events, at: int) -> bool:
-        """Notes what a record that may hold a piece says; whether its answer's own id is the one in the log."""
+        """Notes the blocks of a record that may hold a piece; returns whether its answer keeps the id in the log."""
         stream = self._stream
         native: str = ""
-        said: list[Block] = []
+        parts: list[Block] = []
         usage: TokenUsage | None = None
         for i in range(at, len(events)):
             event = events[i]
@@ -248,7 +248,7 @@ class Identity:
             if kind in BLOCKS:
                 part: Block = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
                 native = native or part.message_id
-                said.append(part)
+                parts.append(part)
             elif kind is TokenUsage:
                 usage = event if event.scope == "call" else usage  # type: ignore[union-attr,assignment]  # as above
             elif kind is ToolResult:
@@ -263,13 +263,13 @@ class Identity:
         if not native:
             return True
         self._native = native
-        if usage is not None and not said and not usage.input:
+        if usage is not None and not parts and not usage.input:
             self._answer = self._answers.latest(native, self._name)
             return self._answer == native
         number = source.answer or PIECES
-        answer = self._answers.piece(native, self._name, number, usage, said, stream.results, stream.inputs)
+        answer = self._answers.piece(native, self._name, number, usage, parts, stream.results, stream.inputs)
         self._answer, plain = answer.id, answer.ordinal == 1
-        # what follows without tokens belongs to it, too; the marks of its blocks are only needed where none has any
+        # later records without tokens also belong to it; the marks of its blocks are only needed where none has any
         stream.native = native if answer.prompt is not None else ""
         stream.number, stream.plain = number, plain
         return plain
@@ -330,10 +330,8 @@ class Identity:
 
     def snapshot(self) -> IdentityState:
         streams = {
-            name: StreamState(
-                one.known.snapshot(), one.last_id, one.last_contents, sorted(one.shared), one.results, one.inputs
-            )
-            for name, one in self._streams.items()
+            name: StreamState(s.known.snapshot(), s.last_id, s.last_contents, sorted(s.shared), s.results, s.inputs)
+            for name, s in self._streams.items()
         }
         return IdentityState(streams, self._answers.snapshot(), self._file, self._row, list(self._own))
 

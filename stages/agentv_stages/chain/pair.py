@@ -8,10 +8,10 @@ At `flush`, calls without a result yield results with the outcome `unpaired`. Pa
 closed as `unpaired`; if its result still comes, it is passed on without a call.
 Another call under the id of an open one closes that one as `unpaired` if both are on the same stream. On different
 streams both stay open, and a result belongs to the call of its own stream: some servers number each agent's calls from
-the start. A result whose stream the log does not say is that of an open call elsewhere; if it came before its call,
+the start. A result without a stream in the log belongs to an open call elsewhere; if it came before its call,
 they are joined at `flush`, where only one open call has that id.
 A call of a message that the log takes back (`Retract`) while it is open is closed as `cancelled`.
-A result that says how a call ended but not what it returned (`partial`, an outcome, no output) waits for the output,
+A result with the end of a call but without its output (`partial`, an outcome) waits for the output,
 which is in another file; if that never comes, it is the result.
 Faults: `orphan-result` for a result without an open call (never seen, or let go long before); it is passed on
 without a call.
@@ -33,7 +33,7 @@ from agentv_stages.model.stage import Flushed
 MOST_OPEN = 10_000
 MOST_EARLY = 256
 MOST_RECENT = 1024
-MOST_SEARCHED = 256  # latest open calls that are searched for one of another stream
+MOST_SEARCHED = 256  # latest open calls that are searched for a call of another stream
 _ELSEWHERE = 1 << 32  # no checksum: under this key came the result of another stream's call
 
 
@@ -69,7 +69,7 @@ class Pair:
 
     @property
     def left(self) -> list[str]:
-        """The ids of the calls waiting for a result; after `flush`, of those that never got one."""
+        """The ids of the calls waiting for a result; after `flush`, of the calls that never got one."""
         return [call.call_id for call in self._left or self.state.open.values()]
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -120,7 +120,7 @@ class Pair:
         return (batch,)
 
     def flush(self) -> tuple[Batch, ...]:
-        """Returns what is left: results whose call never came, calls whose result never came."""
+        """Returns the rest: results whose call never came, calls whose result never came."""
         self._flushed.once()
         state = self.state
         batch = Batch()
@@ -154,13 +154,13 @@ class Pair:
         self.state.recent, self.state.identity = {}, IdentityState()
 
     def _let_go(self, key: str, out: list[AnyEvent]) -> None:
-        """Closes an open call: with what is known of its end, else as `unpaired`."""
-        call, told = self.state.open.pop(key), self.state.bare.pop(key, None)
+        """Closes an open call: with the known facts about its end, or as `unpaired`."""
+        call, end = self.state.open.pop(key), self.state.bare.pop(key, None)
         self._recent.put(key, ~_checksum(call))
-        if told is None:
+        if end is None:
             out.append(_closed(call))
         else:
-            out.append(_joined(replace(told, partial=False), call, told.outcome, told.duration_ms))
+            out.append(_joined(replace(end, partial=False), call, end.outcome, end.duration_ms))
 
     def _void(self, retract: Retract, out: list[AnyEvent]) -> None:
         """Closes the open calls of the messages that the log takes back."""
