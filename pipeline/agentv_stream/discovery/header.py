@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import zlib
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentv_stages.chain.decode import Decode
 from agentv_stages.chain.lines import LineReader
 from agentv_stages.figures.facts import DESCRIPTIONS
 from agentv_stages.model.batch import Batch, Chunk
@@ -24,7 +24,8 @@ from agentv_stages.model.event import MAIN, SessionInfo, Summary, UserText
 from agentv_stages.model.payload import told_path
 from agentv_stages.model.provider import Provider
 from agentv_stages.model.times import iso
-from agentv_stages.session.detect import Detector, UnknownFormat
+from agentv_stages.session.detect import UnknownFormat
+from agentv_stages.session.opening import Opening
 from agentv_stream.sources.files import is_gone, open_plain
 from agentv_stream.sources.folder import context_of
 
@@ -105,9 +106,8 @@ def read_header(path: str, only: Provider | None = None) -> Header | None:
 
     Raises: OSError when the file cannot be read.
     """
-    reader = LineReader(path)
-    detector = Detector(only)
-    state: tuple[Header, Decode] | None = None
+    reader, header = LineReader(path), None
+    opening = Opening(lambda provider: context_of(provider, path), only)
     with open_plain(Path(path)) as file:
         read, most = 0, MOST_DOCUMENT if path.endswith((".json", ".traj")) else MOST_BYTES
         while read < most:
@@ -121,43 +121,31 @@ def read_header(path: str, only: Provider | None = None) -> Header | None:
                 return None
             read += len(data)
             for batch in reader.push(Chunk(data, None, path)):
-                state = _push(batch, detector, state, path)
-            if state is not None and state[0].whole:
-                return state[0]
+                header = _taken(header, opening, opening.push(batch))
+            if header is not None and header.whole:
+                return header
     last = reader.peek()
-    if last is not None and (state is None or read < most):
-        state = _push(Batch(path, records=[last], unterminated=True), detector, state, path)
-    if state is None:
-        try:
-            detector.finish()
-        except UnknownFormat:
-            return None
-        state = _begin(detector, path)
-    header, decode = state
-    if read < most:
-        for batch in decode.flush():  # texts that Codex writes twice are held until then
-            header.take(batch)
-    header.ran = header.ran or read >= most
+    if last is not None and (header is None or read < most):
+        header = _taken(header, opening, opening.push(Batch(path, records=[last], unterminated=True)))
+    try:  # at the end of the log come texts that Codex writes twice
+        header = _taken(header, opening, opening.finish(whole=read < most))
+    except UnknownFormat:
+        return None
+    if header is not None:
+        header.ran = header.ran or read >= most
     return header
 
 
-def _push(
-    batch: Batch, detector: Detector, state: tuple[Header, Decode] | None, path: str
-) -> tuple[Header, Decode] | None:
-    if state is None:
-        return _begin(detector, path) if detector.push(batch) else None
-    header, decode = state
-    header.take(decode.push(batch)[0])
-    return state
-
-
-def _begin(detector: Detector, path: str) -> tuple[Header, Decode]:
-    provider, dialect = detector.finish()
-    header, decode = Header(provider.name, dialect.name, ran=False), Decode(dialect, context_of(provider, path))
-    for held in detector.held:
-        header.take(decode.push(held)[0])
-    detector.held = []
-    return header, decode
+def _taken(header: Header | None, opening: Opening, batches: Iterable[Batch]) -> Header | None:
+    """The header with the facts of decoded batches, once the dialect is known."""
+    decoded = list(batches)
+    if header is None and opening.named is not None:
+        provider, dialect = opening.named
+        header = Header(provider.name, dialect.name, ran=False)
+    for batch in decoded:
+        assert header is not None  # nothing is decoded before the dialect is known
+        header.take(batch)
+    return header
 
 
 def first_bytes(path: str, limit: int) -> bytes:
