@@ -66,8 +66,8 @@ def test_machines_write_into_one_data_set(tmp_path: Path, remote: bool, request:
     assert [row[:2] for row in first] == [("build-7", 4), ("build-8", 6)]
     assert write_of_two(tmp_path, place, resume=True) == [4, 6]
     assert run_query(BY_MACHINE, place)[1] == first
-    one = f"{place}/machine=build-8"
-    assert run_query(BY_MACHINE, one)[1] == first[1:]
+    part = f"{place}/machine=build-8"
+    assert run_query(BY_MACHINE, part)[1] == first[1:]
     if not remote:
         rows = open_dataset(place, "sessions").to_table(columns=["machine", "session_id"]).to_pylist()
         assert sorted(row["machine"] for row in rows) == ["build-7"] * 4 + ["build-8"] * 6

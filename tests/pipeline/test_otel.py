@@ -1,4 +1,4 @@
-"""Spans to files and to endpoints: what a collector has in the end, and what a user is told if it takes none."""
+"""Spans to files and to endpoints: the spans of a collector in the end, and the message if it takes none."""
 
 import gzip
 import random
@@ -301,11 +301,11 @@ tests:
 def verdicts(receiver: Receiver) -> dict[str, tuple[str, float]]:
     known = [{pair.key: pair.value for pair in event.attributes} for event in receiver.events]
     return {
-        one["gen_ai.evaluation.name"].string_value: (
-            one["gen_ai.evaluation.score.label"].string_value,
-            one["gen_ai.evaluation.score.value"].double_value,
+        event["gen_ai.evaluation.name"].string_value: (
+            event["gen_ai.evaluation.score.label"].string_value,
+            event["gen_ai.evaluation.score.value"].double_value,
         )
-        for one in known
+        for event in known
     }
 
 

@@ -125,7 +125,7 @@ def test_a_spool_drops_the_oldest_lines_above_its_cap(tmp_path: Path) -> None:
 
 
 async def test_an_endpoint_that_comes_back_gets_what_waited(tmp_path: Path) -> None:
-    spool, said = Spool(tmp_path / "spool"), list[str]()
+    spool, messages = Spool(tmp_path / "spool"), list[str]()
     log = tmp_path / NAME
     log.write_bytes(claude_session(1, 5))
     assert run(tmp_path, "import", log, "--otel-file", tmp_path / "s.jsonl").code == 0
@@ -134,9 +134,12 @@ async def test_an_endpoint_that_comes_back_gets_what_waited(tmp_path: Path) -> N
     waits: list[float] = []
     forwarder: Forwarder | None = None
 
+    def report(event: str, **facts: object) -> None:
+        messages.append(event)
+
     async def wait(seconds: float) -> None:
         waits.append(seconds)
-        if forwarder is not None and said.count("the endpoint takes spans again"):
+        if forwarder is not None and messages.count("the endpoint takes spans again"):
             forwarder.stop()
 
     async def pause(seconds: float) -> None:
@@ -144,9 +147,9 @@ async def test_an_endpoint_that_comes_back_gets_what_waited(tmp_path: Path) -> N
 
     with receiving(Receiver(answer=lambda number, body: Answer(503) if number < 8 else None)) as receiver:
         sender = Sender(endpoint_of(receiver.url, {}), tries=2, wait=pause)
-        forwarder = Forwarder(spool, sender, lambda event, **facts: said.append(event), wait)
+        forwarder = Forwarder(spool, sender, report, wait)
         await forwarder.run()
-    assert said == ["spans are kept on disk until the endpoint takes them", "the endpoint takes spans again"]
+    assert messages == ["spans are kept on disk until the endpoint takes them", "the endpoint takes spans again"]
     assert waits[:4] == [30.0] * 4
     assert receiver.ids == {span.span_id for span in spans_in((tmp_path / "s.jsonl").read_bytes())}
     assert spool.waiting == 0

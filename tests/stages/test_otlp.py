@@ -56,7 +56,7 @@ SESSIONS = {
 
 
 class Session:
-    """What was read of a log."""
+    """A log that was read."""
 
     def __init__(self, data: bytes, name: str = "log.otlp.jsonl") -> None:
         self.reader = SessionReader(iter([data]), name, messages=True)
@@ -225,7 +225,7 @@ def exported(path: Path, options: SpanOptions) -> Session:
     return Session(line_of(Request(resource_spans=[ResourceSpans(Resource(), [ScopeSpans(Scope(), spans)])])))
 
 
-def told(session: Session) -> Counter[str]:
+def facts_of(session: Session) -> Counter[str]:
     """Each call with everything that statistics and verdicts see of it."""
     results = {(r.call.source.stream, r.call_id): r for r in session.of(ToolResult) if r.call and not r.partial}
     found: Counter[str] = Counter()
@@ -252,7 +252,7 @@ def test_a_session_that_was_exported_says_the_same_when_it_is_read_back(path: Pa
     if path.name.endswith((".meta.json", "compacted.json", "subagent.json")) or not before.of(ToolCall):
         pytest.skip("no call")
     after = exported(path, WITH_CONTENT)
-    assert told(after) == told(before)
+    assert facts_of(after) == facts_of(before)
     assert after.result.status == before.result.status
     begun = {e.message_id: e.source.time_ms for e in reversed(before.events) if isinstance(e, AssistantText | ToolCall)}
     ordered = None not in begun.values() and len({*begun.values()}) == len(begun)  # times say in which order they came

@@ -43,7 +43,7 @@ def written(folder: Path, data: bytes) -> Path:
 
 
 def check_form(spans: list[Span], old_names: bool = False) -> None:
-    """What holds of the spans of any session."""
+    """Checks the rules for the spans of any session."""
     latest = last_of_each(spans)
     roots = [span for span in latest.values() if not span.parent_span_id]
     assert len({span.trace_id for span in roots}) == len(roots)

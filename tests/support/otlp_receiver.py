@@ -1,9 +1,9 @@
-"""A collector on 127.0.0.1 for tests: takes OTLP over HTTP, keeps what it took, and fails as a test wants."""
+"""A collector on 127.0.0.1 for tests: takes OTLP over HTTP, keeps the spans, and fails as a test wants."""
 
 import gzip
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -67,7 +67,7 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.decompress, "deflat
 
 
 @contextmanager
-def receiving(receiver: Receiver | None = None) -> Iterator[Receiver]:
+def receiving(receiver: Receiver | None = None) -> Generator[Receiver]:
     """A receiver that listens until the context ends."""
     kept = receiver or Receiver()
     lock = threading.Lock()
@@ -77,6 +77,7 @@ def receiving(receiver: Receiver | None = None) -> Iterator[Receiver]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
+            data = b"no"
             with lock:
                 number = len(kept.requests)
                 kept.requests.append({"path": self.path, **{k.lower(): v for k, v in self.headers.items()}})
@@ -93,10 +94,9 @@ def receiving(receiver: Receiver | None = None) -> Iterator[Receiver]:
             self.send_response(200 if answer is None else answer.status)
             for name, value in answer.headers.items() if answer is not None else ():
                 self.send_header(name, value)
-            out = data if answer is None else b"no"
-            self.send_header("content-length", str(len(out)))
+            self.send_header("content-length", str(len(data)))
             self.end_headers()
-            self.wfile.write(out)
+            self.wfile.write(data)
 
         def log_message(self, format: str, *args: object) -> None:
             """Silent."""

@@ -54,7 +54,7 @@ def value_in(value: AnyValue) -> Any:
     if value.array_value is not None:
         return [value_in(item) for item in value.array_value.values]
     plain = (value.string_value, value.bool_value, value.double_value)
-    return next(one for one in plain if one is not None)
+    return next(known for known in plain if known is not None)
 
 
 def attributes(holder: Span | Sequence[KeyValue]) -> dict[str, Any]:

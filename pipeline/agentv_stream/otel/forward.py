@@ -11,16 +11,16 @@ from agentv_stream.otel.spool import Spool
 POLL_SECONDS = 0.5  # between looks at the spool
 AWAY_SECONDS = 30.0  # after an endpoint was given up, until it is tried again
 
-Say = Callable[..., None]
+Report = Callable[..., None]
 
 
 class Forwarder:
-    """`run` is a task beside the follower; `finish` ends it. `say` reports to the service's log."""
+    """`run` is a task beside the follower; `finish` ends it. `report` reports to the service's log."""
 
     def __init__(
-        self, spool: Spool, sender: Sender, say: Say, wait: Callable[[float], Awaitable[None]] = anyio.sleep
+        self, spool: Spool, sender: Sender, report: Report, wait: Callable[[float], Awaitable[None]] = anyio.sleep
     ) -> None:
-        self._spool, self._sender, self._say, self._wait = spool, sender, say, wait
+        self._spool, self._sender, self._report, self._wait = spool, sender, report, wait
         self._ending = False
         self._ended = anyio.Event()
         self._scope = anyio.CancelScope()
@@ -44,7 +44,7 @@ class Forwarder:
         lines, position = await run_sync(spool.read, MOST_BYTES)
         if spool.dropped > self._dropped:
             self._dropped = spool.dropped
-            self._say("spans were dropped: more of them wait than the cap allows", dropped_bytes=spool.dropped)
+            self._report("spans were dropped: more of them wait than the cap allows", dropped_bytes=spool.dropped)
         if not lines:
             if self._ending:
                 return False
@@ -55,16 +55,16 @@ class Forwarder:
         except NotTaken as error:
             if str(error) != self._trouble:
                 self._trouble = str(error)
-                self._say("spans are kept on disk until the endpoint takes them", error=self._trouble)
+                self._report("spans are kept on disk until the endpoint takes them", error=self._trouble)
             await self._wait(AWAY_SECONDS)
             return True
         if self._trouble:
             self._trouble = ""
-            self._say("the endpoint takes spans again")
+            self._report("the endpoint takes spans again")
         for note in self._sender.sent.notes():
             if note not in self._noted:
                 self._noted = [note]
-                self._say(note)
+                self._report(note)
         await run_sync(spool.sent, position)
         return True
 
@@ -80,4 +80,4 @@ class Forwarder:
         self._scope.cancel()
         left = await run_sync(lambda: self._spool.waiting)
         if left:
-            self._say("spans wait on disk for the next run", bytes=left)
+            self._report("spans wait on disk for the next run", bytes=left)

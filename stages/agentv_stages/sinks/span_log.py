@@ -92,13 +92,13 @@ class SpanLog:
             self._done += self._spans.take(batch)
 
     def begin(self, identity: Identity, blobs: str) -> None:
-        self._spans = self._made(identity)
+        self._spans = self._spans_of(identity)
         self._resource = Resource(pairs(resource_of(self._options, identity)))
         held, self._held = self._held, []
         for batch in held:
             self._done += self._spans.take(batch)
 
-    def _made(self, identity: Identity) -> Spans:
+    def _spans_of(self, identity: Identity) -> Spans:
         content = SpanContent(self._redactor) if self._redactor is not None else None
         return Spans(identity, content, self._options.old_names)
 
@@ -120,7 +120,7 @@ class SpanLog:
         other._held, other._done = [*self._held], [*self._done]
         if self._spans is not None:
             copied = msgspec.json.decode(msgspec.json.encode(self._spans.snapshot()), type=SpansState)
-            other._spans = self._made(self._spans.identity)
+            other._spans = self._spans_of(self._spans.identity)
             other._spans.restore(copied)
         return other
 

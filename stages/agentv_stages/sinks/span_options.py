@@ -1,11 +1,14 @@
 """How spans are made, and what those of a session have in common: options in, the attributes of the resource out."""
 
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from msgspec import Struct
 
-from agentv_stages.model.otlp import Attribute
 from agentv_stages.sinks.transcript import Identity
+
+if TYPE_CHECKING:  # its Structs take 2 ms, and most sessions are not exported
+    from agentv_stages.model.otlp import Attribute
 
 
 class SpanOptions(Struct, frozen=True):
@@ -21,7 +24,7 @@ class SpanOptions(Struct, frozen=True):
     old_names: bool = False
 
 
-def resource_of(options: SpanOptions, identity: Identity) -> dict[str, Attribute]:
+def resource_of(options: SpanOptions, identity: Identity) -> "dict[str, Attribute]":
     """The common attributes of a session's spans."""
     known: dict[str, Attribute] = {"service.name": identity.provider}
     if identity.version is not None:

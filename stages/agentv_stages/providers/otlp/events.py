@@ -230,7 +230,7 @@ def _call_id(call: Call, span: SpanFacts, number: int) -> str:
 
 
 def _own_facts(span: SpanFacts, native: str) -> OwnFacts:
-    """What our own export says of a call beside the conventions."""
+    """The facts of a call that our own export adds to the conventions."""
     kind: Any = span.attributes.get("agentv_stream.kind")
     server = text_first(span, ("agentv_stream.server",))
     files = as_list(span.attributes.get("agentv_stream.files"))

@@ -1,4 +1,4 @@
-"""Names of attributes, by what they say: for each fact the names under which dialects have it, the surest first.
+"""Names of attributes: for each fact the names under which dialects have it, the surest first.
 
 Sources: OpenTelemetry GenAI conventions (1.27 to 1.41, and v0.1.0), OpenInference, OpenLLMetry (`traceloop.`), Google
 ADK (`gcp.vertex.agent.`), Vercel AI SDK (`ai.`), pydantic-ai 2, Claude Code's traces; recordings of them.

@@ -57,7 +57,7 @@ class Agent:
 
 @dataclass
 class Trace:
-    """What happened in a trace, in order. `others` counts the spans that are about something else."""
+    """The agents and answers of a trace, in order. `others` counts the spans that are about something else."""
 
     spans: list[SpanFacts]
     agents: list[Agent] = field(default_factory=list[Agent])
@@ -67,7 +67,7 @@ class Trace:
 
 
 def kind_of(span: SpanFacts) -> Kind | None:
-    """What a span is about, as any dialect says it."""
+    """The kind of a span, in any dialect."""
     attributes = span.attributes
     if names.NOT_CALLS & {str(first(span, names.TOOL)), span.name.removeprefix("execute_tool ")}:
         return None
@@ -125,7 +125,7 @@ def _is_below(node: Node, other: Node) -> bool:
 
 
 def _unwrap(node: Node) -> None:
-    """Of model calls within each other only the innermost counts; it takes what the span around it knows more."""
+    """Only the innermost of nested model calls counts. It also takes the attributes of the span around it."""
     todo, inner = [*node.children], list[Node]()
     while todo:
         child = todo.pop()
@@ -169,7 +169,7 @@ def _visit(
 
 
 def _join(trace: Trace, spans: list[Call]) -> None:
-    """Gives each call to the model call before it, joined with what that one requested: by id, else by name."""
+    """Gives each call to the model call before it, joined with its requests: by id, otherwise by name."""
     before: dict[str, list[Answer]] = {}
     for answer in sorted(trace.answers, key=lambda answer: answer.at):
         answer.calls = [Call(answer.stream, part, None, answer.at) for part in answer.spoken if part.kind == "call"]

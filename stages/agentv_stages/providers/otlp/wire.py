@@ -151,7 +151,7 @@ def _nanoseconds(span: Mapping[str, Any], *names: str) -> int:
 
 
 def span_of(span: Mapping[str, Any], part: Part, number: int, place: tuple[int, int, int]) -> tuple[SpanFacts, str]:
-    """A span, and what is wrong with it although it can be used. Raises: Unusable."""
+    """A span, and its defect if it can be used all the same. Raises: Unusable."""
     trace, own = _hex(span.get("traceId", span.get("trace_id")), 32), _hex(span.get("spanId", span.get("span_id")), 16)
     if not trace or not own:
         raise Unusable("a span without an id")
