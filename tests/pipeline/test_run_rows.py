@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ def stored(
     """A result as `run` stores it; `verdict` None: it was not judged."""
     task, approach, attempt = name.split("_")
     member = {"name": "limit", "verdict": verdict, "assertions": [{"text": text, "passed": verdict != "fail"}]}
-    value = {
+    value: dict[str, Any] = {
         "schema_version": "agentv_stream.result.v1",
         "task_id": task, "approach": approach, "attempt": int(attempt), "status": "complete",
         "session": {"provider": "claude", "model": "m"},
@@ -61,7 +62,7 @@ def test_a_distribution_has_the_quartiles(results: Path) -> None:
 
 def test_a_watched_command_is_a_figure_only_where_it_was_watched(results: Path) -> None:
     assert "Bobbin" not in markdown(compare([results]))
-    summary = {"total_tool_calls": 5, "turns": 4, "watched_commands": {"bobbin": [{}], "make": []}}
+    summary: dict[str, Any] = {"total_tool_calls": 5, "turns": 4, "watched_commands": {"bobbin": [{}], "make": []}}
     stored(results, "fix_other_1", "pass", tool_use_summary=summary)
     assert "Avg Bobbin Commands" in markdown(compare([results]))
     assert "Avg Make Commands" in markdown(compare([results]))

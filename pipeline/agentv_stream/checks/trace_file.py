@@ -12,14 +12,14 @@ from agentv_stream.outputs.naming import prepare_folder
 
 
 class TraceFile:
-    """A watcher: writes the trace events of each batch. `taken` holds the names that other sources of a run have."""
+    """A watcher: writes the trace events of each batch. `names` holds those of other sources of a run."""
 
-    def __init__(self, folder: Path, source: Path, taken: set[str]) -> None:
+    def __init__(self, folder: Path, source: Path, names: set[str]) -> None:
         stem = stem_in(source.name) or source.name.partition(".json")[0] or "source"
         number = 1
-        while (name := f"{stem}{'' if number == 1 else f'-{number}'}{TRACE}") in taken:
+        while (name := f"{stem}{'' if number == 1 else f'-{number}'}{TRACE}") in names:
             number += 1
-        taken.add(name)
+        names.add(name)
         self._place = folder / name
         self._part = folder / f".{name}.part"
         try:
@@ -37,7 +37,7 @@ class TraceFile:
             raise SinkError(str(self._place), error) from error
 
     def close(self, whole: bool) -> None:
-        """Publishes the file, or removes what was written of a source that could not be read. Raises: SinkError."""
+        """Publishes the file, or removes the part of a source that could not be read. Raises: SinkError."""
         try:
             self._file.close()
             if whole:

@@ -162,8 +162,9 @@ def first_failure(verdicts: Sequence[Any]) -> str | None:
     """`case · evaluator: assertion` of the first that failed; None if none did."""
     for case in _failed(verdicts, "verdict", "fail"):
         for member in _failed(case.get("evaluators"), "verdict", "fail"):
-            assertion = next(_failed(member.get("assertions"), "passed", False), {})
-            return f"{case.get('case')} · {member.get('name')}: {_text(assertion.get('text')) or 'failed'}"
+            assertion = next(_failed(member.get("assertions"), "passed", False), None)
+            reason = None if assertion is None else _text(assertion.get("text"))
+            return f"{case.get('case')} · {member.get('name')}: {reason or 'failed'}"
     return None
 
 
