@@ -60,6 +60,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "page": ("agentv-stream page 3f2a -o session.html", "agentv-stream page runs/*.jsonl -o pages/"),
     "redact": ("agentv-stream redact session.jsonl | gzip -c", "agentv-stream redact --list session.jsonl"),
+    "analyze": ("agentv-stream analyze session.jsonl", "agentv-stream analyze ~/.claude/projects --json | jq .kind"),
     "mcp": ("agentv-stream mcp ~/.claude/projects --spec evals/ci.yaml",),
     "providers": ("agentv-stream providers --provider codex", "agentv-stream providers --drift session.jsonl"),
     "tools": ("agentv-stream tools --provider gemini",),
