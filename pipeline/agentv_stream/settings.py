@@ -36,9 +36,9 @@ class Settings:
     as `PROVIDER=PATH` or `PATH`; a session given by its path does not need it.
 
     `page` writes the session as a page of HTML, whose secrets are always markers. `redact` replaces secrets by markers
-    before anything is written or shown, but for `tee`; `tee_redacted` passes the redacted input on.
-    `redact_rules` are further kinds of
-    secrets, each `KIND=PATTERN` (a regular expression of Python, whose first group is the secret if it has one);
+    before anything is written or shown, but for `tee`; `tee_redacted` passes the redacted input on. `redact_rules` are
+    further kinds of secrets, each `KIND=PATTERN` (a regular expression of Python, whose first group is the secret if it
+    has one);
     `redact_allow` are patterns of texts that stay.
 
     `otel` is the endpoint to which spans are sent, or `env` where the variables `OTEL_EXPORTER_OTLP_*` say it;

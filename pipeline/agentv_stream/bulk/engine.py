@@ -183,8 +183,7 @@ class Crew:
         """Yields (task, its result) as tasks end, in any order.
 
         When a worker dies, the tasks in flight are run again one by one, divided by `split`; a task that kills its
-        worker
-        again comes out with None.
+        worker again comes out with None.
         """
         lost: list[T] = []
         waiting = list(reversed(tasks))

@@ -3,8 +3,7 @@
 Its decoder first reads the head of the log and a stretch before the range, decodes the range ahead of its turn, and
 then waits for the previous process's state. If that process's decoder ended in the state in which this one began, the
 result is valid; otherwise the range is decoded again from there. The state of the session is handed on before the rows
-of
-the range are rendered, the transcript afterwards. The last process completes the session and reports.
+of the range are rendered, the transcript afterwards. The last process completes the session and reports.
 """
 
 from collections.abc import Iterator, Sequence

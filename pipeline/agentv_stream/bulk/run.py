@@ -84,10 +84,9 @@ def import_sessions(
     `on_report` for each task done, both in this thread. `roots` are places to look up sessions that `sources` name by
     their ids, as `PROVIDER=PATH`. Logs that last changed outside of `period` are not read. With `dry_run`
     nothing is read or written; `waiting` of the outcome are the sessions that would be read. `sync` waits until the
-    outputs are on
-    the disk. `records` and `stages` are your own: classes or functions of a
-    module, called for each session, that make a stage over the records of a log, or over its events and messages
-    (docs/api.md). `redact` replaces secrets by markers in all outputs. `export` writes and sends spans.
+    outputs are on the disk. `records` and `stages` are your own: classes or functions of a module, called for each
+    session, that make a stage over the records of a log, or over its events and messages (docs/api.md). `redact`
+    replaces secrets by markers in all outputs. `export` writes and sends spans.
     `dump_traces` writes the generic trace events of each session beside its transcript, `include_trace` puts them
     into its result, at most 10,000.
     `machine` is put into the results; each machine has its own part of the data set, below `machine=NAME`.

@@ -225,8 +225,7 @@ def parse_yaml(path: Path, text: str) -> Document:
 
 def _where_and_what(error: yaml.MarkedYAMLError) -> str:
     """The line and the text of an error; also the place where it began, if that is in another line (a quoted text that
-    is
-    never closed is noticed at the end of the file)."""
+    is never closed is noticed at the end of the file)."""
     mark, begun = error.problem_mark or error.context_mark, error.context_mark
     line = mark.line + 1 if mark is not None else 1
     if error.context == "expected a single document in the stream":

@@ -22,8 +22,7 @@ class OutputNames:
     `finished`: the outputs of an earlier reading of the same session are replaced; otherwise an existing name gets
     `-2`. `fixed`: the name was requested and is used even if it exists. `sure`: the first settled name is final;
     otherwise it may change until the transcript has its file. `whole` returns, at the end, whether all was read: if
-    not, outputs of an
-    earlier reading are kept. Methods access the disk.
+    not, outputs of an earlier reading are kept. Methods access the disk.
     """
 
     def __init__(

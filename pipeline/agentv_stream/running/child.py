@@ -51,8 +51,7 @@ class Child:
 
     `save` is the file for the raw stream: written as it arrives, and abandoned with a warning if that fails. `head`
     keeps the first bytes, for an output that turns out not to be a stream. Without `stdin` the child reads nothing
-    there. `stale` are files of an earlier attempt of
-    the same number, which are removed once the command has started.
+    there. `stale` are files of an earlier attempt of the same number, which are removed once the command has started.
 
     `redactor` redacts what goes into these files.
 

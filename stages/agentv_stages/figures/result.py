@@ -81,8 +81,7 @@ class Result(Struct):
     the log, in a line of `import --jsonl`; `redaction_level` if secrets were replaced by markers.
 
     None means that the log does not have a fact; a field that is UNSET does not appear in the JSON. Written by
-    `to_json`, read
-    by `msgspec.json.decode(data, type=Result)`.
+    `to_json`, read by `msgspec.json.decode(data, type=Result)`.
     """
 
     session: SessionFacts

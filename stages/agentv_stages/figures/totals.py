@@ -268,8 +268,7 @@ class Totals:
 
     def _sum_since(self, streams: dict[str, Tokens]) -> Tokens | None:
         """The sum over all streams, starting with the sum of the earlier sessions; None where it must be added up anew:
-        a figure
-        that is no longer known makes the sum unknown.
+        a figure that is no longer known makes the sum unknown.
         """
         state = self.state
         if state.ended is None:

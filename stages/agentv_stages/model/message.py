@@ -34,9 +34,8 @@ class Message(Struct):
 
     `injected`: written by the agent's program in the user's name; `synthetic`: in the model's ("API Error: …").
     `retracted`: the log took it back. `late`: holds only parts that came after its message was emitted. `open` counts
-    the
-    calls without a result. `foretold`: `usage` came before the rest of the message, so it may belong to an answer that
-    never came. `content_pieces` and `thinking_pieces` belong to a message that is not complete yet.
+    the calls without a result. `foretold`: `usage` came before the rest of the message, so it may belong to an answer
+    that never came. `content_pieces` and `thinking_pieces` belong to a message that is not complete yet.
     """
 
     index: int

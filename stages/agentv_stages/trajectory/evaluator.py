@@ -68,9 +68,8 @@ class Terms:
     """The settings that a spec has for any evaluator.
 
     `threshold` is the value set by the spec, or None. `required`: a failure fails the case; `min_score` is the score
-    that it
-    then needs. `weight` is that in the mean of the case. `compat`: AgentV's semantics. `judges_nothing`: the rule
-    judges even a run without any event, which otherwise fails.
+    that it then needs. `weight` is that in the mean of the case. `compat`: AgentV's semantics. `judges_nothing`: the
+    rule judges even a run without any event, which otherwise fails.
     """
 
     name: str

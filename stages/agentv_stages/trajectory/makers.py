@@ -45,8 +45,7 @@ EXPECTED_MODES = ("exact", "in_order")
 @dataclass(frozen=True, slots=True)
 class Context:
     """The settings that an evaluator inherits from spec and case: the threshold that is set (None: none), `compat`,
-    whether all
-    streams count, and the tool calls of the case's expected messages.
+    whether all streams count, and the tool calls of the case's expected messages.
 
     `of_spec`: whether the spec sets the threshold. One of the command line does not make an `exact` less strict.
     """

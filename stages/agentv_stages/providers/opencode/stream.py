@@ -46,8 +46,7 @@ class State(Struct):
     into one message.
 
     `finished` is the id of the last step-finish part, `repeats` has the ids of texts and steps. `refused`: a call of
-    the
-    current step was refused in a way that ends the run.
+    the current step was refused in a way that ends the run.
     """
 
     session_id: str | None = None
