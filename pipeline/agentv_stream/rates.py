@@ -35,7 +35,7 @@ _NOON = time(12)
 
 
 class Tier(Struct, array_like=True, frozen=True):
-    """Prices of one token in 1e-18 dollars for requests with at least `least` input tokens."""
+    """Prices of one token (and of one web search) in 1e-18 dollars for requests with at least `least` input tokens."""
 
     least: int
     fresh: int
@@ -43,6 +43,7 @@ class Tier(Struct, array_like=True, frozen=True):
     written: int
     written_1h: int
     output: int
+    web_search: int
 
 
 class DatedTiers(Struct, array_like=True, frozen=True):
@@ -125,7 +126,8 @@ class Rates:
         mean = (span.tokens.input or 0) // max(1, span.model_calls)
         tier = tiers[max(0, bisect_right([band.least for band in tiers], mean) - 1)]
         rates = (tier.fresh, tier.cached, tier.written, tier.written_1h, tier.output)
-        return round(sum(rate * count for rate, count in zip(rates, parts, strict=True)) / _PICO_IN_ATTO)
+        searches = tier.web_search * (span.tokens.web_searches or 0)
+        return round((searches + sum(rate * count for rate, count in zip(rates, parts, strict=True))) / _PICO_IN_ATTO)
 
     def _tiers(self, model: str, slot: int | None) -> list[Tier]:
         rates = self.known.get(model)
@@ -173,6 +175,7 @@ def _tiers_on(prices: Any, info: Any, day: Any) -> list[Tier]:
             of(cache_write_tokens=size) / size,
             of(cache_write_tokens=size, cache_write_1h_tokens=size) / size,
             of(output_tokens=Decimal(1)) - fresh,
+            of(web_searches=Decimal(1)) - fresh,
         )
         out.append(Tier(least, *(round(rate * ATTO) for rate in each)))
     return out

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
@@ -87,9 +87,11 @@ def sums(parts: Sequence[Figures]) -> dict[str, Any]:
     return out
 
 
+PATIENT = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])  # with other work
 BY = st.lists(st.sampled_from(DIMENSIONS), min_size=1, max_size=2, unique=True)
 
 
+@PATIENT
 @given(st.lists(sessions(), max_size=5), BY, st.sampled_from(ZONES))
 def test_the_groups_of_any_grouping_and_zone_add_up_to_the_total(
     several: list[SessionFigures], by: list[Dimension], zone: Zone
@@ -105,6 +107,7 @@ def test_the_groups_of_any_grouping_and_zone_add_up_to_the_total(
         assert figures.sessions <= total.sessions
 
 
+@PATIENT
 @given(st.lists(sessions(), max_size=5), BY, st.sampled_from(ZONES), st.integers(START - 9, START + 409))
 def test_two_periods_that_meet_add_up_to_both(
     several: list[SessionFigures], by: list[Dimension], zone: Zone, slot: int

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentv_stages.chain.pair import Pair
@@ -53,7 +53,7 @@ def check_sums(observer: Observer) -> None:
     """The spans add up to the session, and none of them is below 0 unless the session is."""
     spans, totals = spans_of(observer), observer.totals
     whole = totals.tokens()
-    for name in (*FIELDS, "unsure"):
+    for name in (*FIELDS, "unsure", "web_searches"):
         assert sum(getattr(span.tokens, name) or 0 for span in spans) == (getattr(whole, name) or 0), name
     cost = totals.cost_usd
     assert sum(span.tokens.cost_pico or 0 for span in spans) == (0 if cost is None else pico(cost))
@@ -65,7 +65,11 @@ def check_sums(observer: Observer) -> None:
     for outcome in ("ok", "error", "denied", "cancelled"):
         assert sum(cell.outcomes.get(outcome, 0) for cell in cells) == sum(cell.outcomes[outcome] for cell in known)
     assert sum(cell.durations.total for cell in cells) == sum(cell.durations.total for cell in known)
-    for name in (*FIELDS, "unsure"):  # a corrected call after a made-up total may make a session less than nothing
+    for name in (
+        *FIELDS,
+        "unsure",
+        "web_searches",
+    ):  # a corrected call after a made-up total may make a session less than nothing
         if (getattr(whole, name) or 0) >= 0:
             assert all((getattr(span.tokens, name) or 0) >= 0 for span in spans), name
 
@@ -126,6 +130,7 @@ def test_what_only_totals_say_is_dated_by_them() -> None:
     check_sums(observer_of(events))
 
 
+PATIENT = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])  # with other work
 TIMES = st.none() | st.integers(0, 400).map(lambda quarter: MIDNIGHT + quarter * SLOT_MS // 3)
 OUTCOMES: tuple[Outcome | None, ...] = ("ok", "error", None)
 COUNTS = st.none() | st.integers(0, 50)
@@ -136,12 +141,14 @@ def histories(draw: st.DrawFn) -> list[AnyEvent]:
     """Calls, results, usages (repeated ones, placeholders), totals and ends, of several streams and models."""
     events: list[AnyEvent] = []
     opened: list[str] = []
-    for row in range(draw(st.integers(1, 25))):
+    for row in range(draw(st.integers(1, 16))):
         stream = draw(st.sampled_from(("main", "main", "sidechain:a")))
         time_ms, model = draw(TIMES), draw(st.sampled_from(MODELS))
         where = at(row, time_ms, stream)
         kind = draw(st.sampled_from(("info", "call", "result", "usage", "usage", "share", "segment", "session", "end")))
-        counts: dict[str, Any] = {name: draw(COUNTS) for name in ("input", "cached", "output", "reasoning")}
+        counts: dict[str, Any] = {
+            name: draw(COUNTS) for name in ("input", "cached", "output", "reasoning", "web_searches")
+        }
         if kind == "info":
             events.append(SessionInfo(where, "", "s", model=model, another=draw(st.booleans())))
         elif kind == "call":
@@ -168,18 +175,21 @@ def histories(draw: st.DrawFn) -> list[AnyEvent]:
     return events
 
 
+@PATIENT
 @given(histories())
 def test_whatever_a_log_says_the_spans_add_up_to_the_session(events: list[AnyEvent]) -> None:
     check_sums(observer_of(events))
 
 
-@given(histories(), st.lists(st.integers(0, 25), max_size=4))
+@PATIENT
+@given(histories(), st.lists(st.integers(0, 16), max_size=4))
 def test_spans_do_not_depend_on_how_the_input_is_cut(events: list[AnyEvent], cuts: list[int]) -> None:
     bounds = [cut for cut in cuts if cut < len(events)]
     assert spans_of(observer_of(events, bounds)) == spans_of(observer_of(events))
 
 
-@given(histories(), st.integers(0, 25))
+@PATIENT
+@given(histories(), st.integers(0, 16))
 def test_the_state_goes_from_process_to_process(events: list[AnyEvent], place: int) -> None:
     whole, first = observer_of(events), observer_of(events[:place])
     provider = get_provider("claude")

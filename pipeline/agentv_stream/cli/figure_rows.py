@@ -188,7 +188,7 @@ def groups_json(summary: Summary, by: Sequence[Dimension], order: Order) -> dict
 
 
 _COLUMNS = ("sessions", "turns", "tool_calls", "failed_calls", "edits")
-_MONEY = ("cost_usd", "unreported_cost_usd")
+_MONEY = ("web_searches", "cost_usd", "unreported_cost_usd")
 
 
 def rows_csv(summary: Summary, by: Sequence[Dimension], order: Order) -> bytes:

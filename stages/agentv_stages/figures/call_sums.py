@@ -138,6 +138,7 @@ class CallSums:
             False,
             usage.cost_usd,
             of_subagent=usage.of_subagent,
+            web_searches=usage.web_searches,
         )
 
     def remembered(self) -> dict[str, TokenUsage]:
@@ -166,6 +167,7 @@ def _differ_in_output_only(known: TokenUsage, usage: TokenUsage) -> bool:
         and known.reasoning == usage.reasoning
         and known.model == usage.model
         and known.cost_usd == usage.cost_usd
+        and known.web_searches == usage.web_searches
         and known.of_subagent == usage.of_subagent
         and known.source.stream == usage.source.stream
     )

@@ -201,7 +201,7 @@ class Dated:
             slot = started if span.slot is None else span.slot
             _merge(_at(out, slot, span.model or only), span)
         latest = max((slot for slot, _ in out if slot is not None), default=started)
-        for name in (*FIELDS, MONEY, "unsure"):
+        for name in (*FIELDS, MONEY, "unsure", "web_searches"):
             if getattr(whole, name) is None:
                 for span in out.values():
                     setattr(span.tokens, name, None)

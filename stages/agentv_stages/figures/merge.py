@@ -18,6 +18,7 @@ from agentv_stages.model.tokens import FIELDS, PICO, Tokens, pico
 By: TypeAlias = Literal["all", "provider"]
 MOST_SEQUENCE = 100_000
 UNKNOWN = "unknown"
+WEB_SEARCHES = "web_searches"
 _MOST_USD = 1e12  # no session costs that much; a larger figure is not a cost
 
 
@@ -29,7 +30,7 @@ class TokenSums(Struct):
 
     def add(self, tokens: Tokens) -> None:
         """Adds the tokens of one session."""
-        for name in FIELDS:
+        for name in (*FIELDS, WEB_SEARCHES):
             value = getattr(tokens, name)
             if value is not None:
                 self.sums[name] = self.sums.get(name, 0) + value
@@ -102,6 +103,7 @@ class Figures(Struct):
             "events": self.events,
             "duration_ms": self.duration_ms if self.timed else None,
             "tokens": self.tokens.as_json(),
+            "web_searches": self.tokens.sums.get(WEB_SEARCHES),
             "cost_usd": self.cost_pico / PICO if self.costed else None,
             "sessions_with_cost": self.costed,
             **self._estimate(),

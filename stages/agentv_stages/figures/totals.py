@@ -338,7 +338,7 @@ class Totals:
             return total
         grown = total.copy()
         grown.add(since)
-        for name in FIELDS:
+        for name in (*FIELDS, "web_searches"):
             if getattr(total, name) is None:
                 setattr(grown, name, None)  # a figure known only for a part is no figure for the whole
         return grown

@@ -217,7 +217,8 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     growth of the total, are added. `apart` are streams that a total of all streams does not cover, because they went on
     after it: their own totals are added. A call `of_subagent` is reported by the agent that started the sub-agent; if
     the sub-agent's own stream also reports it, it counts there. `output_final` is False where `output` is a
-    placeholder. None means that the log has no figure.
+    placeholder. `web_searches` are those that the server made, which are billed per use. None means that the log has no
+    figure.
     """
 
     key: str
@@ -237,6 +238,7 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     until_ms: int | None = None
     of_subagent: bool = False
     apart: tuple[str, ...] = ()
+    web_searches: int | None = None
 
 
 class Notification(Event, frozen=True, gc=False, tag="notification"):

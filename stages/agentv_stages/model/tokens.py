@@ -23,6 +23,7 @@ class Tokens(Struct, gc=False):
     reasoning: int | None = None
     unsure: int = 0  # model calls whose output was only a placeholder, or is not in the log
     cost_pico: int | None = None  # in 1e-12 dollars: a sum of binary fractions depends on the order
+    web_searches: int | None = None  # that the server made: billed per use, not by tokens
 
     def add(self, other: "Tokens | TokenUsage", sign: int = 1) -> None:
         """Adds another sum or one model call; with `sign` -1, subtracts it."""
@@ -38,6 +39,8 @@ class Tokens(Struct, gc=False):
             self.output = (self.output or 0) + sign * other.output
         if other.reasoning is not None:
             self.reasoning = (self.reasoning or 0) + sign * other.reasoning
+        if other.web_searches is not None:
+            self.web_searches = (self.web_searches or 0) + sign * other.web_searches
         if isinstance(other, Tokens):
             self.unsure += sign * other.unsure
             cost = other.cost_pico
@@ -123,6 +126,7 @@ def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
         False,
         first.cost_usd if first.cost_usd is not None else second.cost_usd,
         of_subagent=place.of_subagent,
+        web_searches=_larger(old.web_searches, new.web_searches),
     )
 
 
@@ -131,6 +135,8 @@ def possible(usage: TokenUsage) -> TokenUsage:
     u = usage  # a loop over the names would take five times as long
     if u.cost_usd is not None and possible_usd(u.cost_usd) is None:
         u = usage = replace(usage, cost_usd=None)
+    if (u.web_searches or 0) < 0:
+        u = usage = replace(usage, web_searches=None)
     if (u.input or 0) >= 0 and (u.cached or 0) >= 0 and (u.cache_write or 0) >= 0 and (u.cache_write_1h or 0) >= 0:
         if (u.output or 0) >= 0 and (u.reasoning or 0) >= 0:
             return usage
@@ -156,6 +162,10 @@ def known_sum(values: Iterable[int | None]) -> int | None:
     """The sum of the figures that are not None; None if all are."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+def _larger(value: int | None, other: int | None) -> int | None:
+    return other if value is None else value if other is None else max(value, other)
 
 
 def _either(value: int | None, other: int | None) -> int | None:

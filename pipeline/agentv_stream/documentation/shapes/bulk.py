@@ -25,6 +25,7 @@ class GroupFigures(Struct):
     events: int
     duration_ms: int | None
     tokens: TokenTotals
+    web_searches: int | None
     cost_usd: float | None
     sessions_with_cost: int
     by_status: dict[str, int]

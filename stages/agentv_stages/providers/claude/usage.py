@@ -13,7 +13,11 @@ def token_usage(source: Source, key: str, usage: Usage, model: str | None, final
     plain = usage.input_tokens
     total = None if plain is None else plain + (cached or 0) + (written or 0)
     hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else None
-    return TokenUsage(source, "", key, "call", model, total, cached, written, hour, usage.output_tokens, None, final)
+    searches = usage.server_tool_use.web_search_requests if usage.server_tool_use else None
+    output = usage.output_tokens
+    return TokenUsage(
+        source, "", key, "call", model, total, cached, written, hour, output, None, final, web_searches=searches
+    )
 
 
 def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float | None) -> TokenUsage:
@@ -37,6 +41,7 @@ def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float |
         True,
         True,
         cost,
+        web_searches=known_sum(m.web_search_requests for m in known),
     )
 
 
@@ -71,6 +76,7 @@ def less(total: TokenUsage, part: TokenUsage) -> TokenUsage:
         cache_write_1h=rest(total.cache_write_1h, part.cache_write_1h),
         output=rest(total.output, part.output),
         reasoning=rest(total.reasoning, part.reasoning),
+        web_searches=rest(total.web_searches, part.web_searches),
         cost_usd=cost,
     )
 
@@ -86,5 +92,6 @@ def more(total: TokenUsage, part: TokenUsage) -> TokenUsage:
         cache_write_1h=known_sum((total.cache_write_1h, part.cache_write_1h)),
         output=known_sum((total.output, part.output)),
         reasoning=known_sum((total.reasoning, part.reasoning)),
+        web_searches=known_sum((total.web_searches, part.web_searches)),
         cost_usd=sum(costs) if costs else None,
     )

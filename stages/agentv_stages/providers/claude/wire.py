@@ -17,6 +17,12 @@ class CacheCreation(Struct, gc=False):
     ephemeral_1h_input_tokens: int | None = None
 
 
+class ServerToolUse(Struct, gc=False):
+    """What the server did itself, billed per use."""
+
+    web_search_requests: int | None = None
+
+
 class Usage(Struct, gc=False):
     """`input_tokens` excludes tokens that were read from or written to the cache."""
 
@@ -25,6 +31,7 @@ class Usage(Struct, gc=False):
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_creation: CacheCreation | None = None
+    server_tool_use: ServerToolUse | None = None
 
 
 class Block(shapes.Block, gc=False):
@@ -123,6 +130,7 @@ class ModelUsage(Struct, gc=False, rename="camel"):
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     thinking_tokens: int | None = None
+    web_search_requests: int | None = None
     context_window: int | None = None
     cost_usd: float | None = field(name="costUSD", default=None)
     cache_creation_ephemeral_1h_input_tokens: int | None = field(
