@@ -4,7 +4,7 @@
     python benchmarks/redaction.py -o docs/performance-redaction.json       # 200 MB, 5 rounds: a minute
     python benchmarks/redaction.py --size 50MB --rounds 3
 
-The session is made up (`generate.py`), without secrets: what is measured is the search. `start` is the same with a
+The session is made up (`generate.py`), without secrets: the search alone is measured. `start` is the same with a
 session of a few records. Prints a table in Markdown.
 """
 
@@ -71,13 +71,13 @@ def main() -> None:
         for name, size in logs.items():
             with (scratch / f"{name}.jsonl").open("wb") as out:
                 write_session(out, size, "session", 1, long_bytes=0 if size < 100_000 else 400_000)
-        every = [one for name in logs for one in programs(scratch / f"{name}.jsonl", scratch, name)]
+        every = [program for name in logs for program in programs(scratch / f"{name}.jsonl", scratch, name)]
         found = {series.program.name: series for series in interleave(every, options.rounds, scratch)}
     print(table(options.size, found))
     if options.output is not None:
         about = {
             "date": datetime.now(UTC).date().isoformat(), "size": options.size, "python": platform.python_version(),
-            "hyperscan": metadata.version("hyperscan"), "series": [one.as_json() for one in found.values()],
+            "hyperscan": metadata.version("hyperscan"), "series": [series.as_json() for series in found.values()],
         }  # fmt: skip
         options.output.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 

@@ -69,7 +69,7 @@ tests:
 
 
 def verdicts(value: Any) -> list[tuple[Any, ...]]:
-    """What was decided, without the texts."""
+    """The decisions, without their texts."""
     (case,) = value
     return [
         (one["name"], one["score"], one["verdict"], [a["passed"] for a in one.get("assertions", ())])
@@ -261,11 +261,11 @@ def deltas() -> bytes:
     text = f"The key is {KEY}. "
     head = {"type": "init", "timestamp": "2026-01-01T00:00:00Z", "session_id": SESSION, "model": "gemini-3"}
     pieces = [text[at : at + 9] for at in range(0, len(text), 9)]
-    said = [{"type": "message", "role": "assistant", "content": piece, "delta": True} for piece in pieces]
-    return b"".join(json.dumps(record).encode() + b"\n" for record in (head, *said))
+    records = [{"type": "message", "role": "assistant", "content": piece, "delta": True} for piece in pieces]
+    return b"".join(json.dumps(record).encode() + b"\n" for record in (head, *records))
 
 
-def said(data: bytes) -> str:
+def text_of(data: bytes) -> str:
     """The text of the deltas in a stream."""
     return "".join(json.loads(line).get("content", "") for line in data.splitlines())
 
@@ -275,7 +275,7 @@ def test_what_is_passed_on_is_the_original_or_redacted_as_wanted(tmp_path: Path)
     plain = run(tmp_path, "consume", "--redact", "--tee", "--out", "a", "-q", given=deltas(), **state)
     assert plain.out == deltas()
     ran = run(tmp_path, "consume", "--tee-redacted", "--out", "b", "-q", given=deltas() + b"\nno end", **state)
-    assert said(ran.out.removesuffix(b"\nno end")).startswith("The key is [redacted:anthropic-key:")
+    assert text_of(ran.out.removesuffix(b"\nno end")).startswith("The key is [redacted:anthropic-key:")
     assert not [at for at in range(0, len(KEY) - 9) if KEY[at : at + 9].encode() in ran.out and at > 12]
     assert ran.out.count(b"\n") == deltas().count(b"\n") + 1 and ran.out.endswith(b"\nno end")
     filtered = run(tmp_path, "redact", given=deltas(), **state)

@@ -109,8 +109,8 @@ def _text(name: str, value: Any) -> str:
             for key in template:
                 look(template[key], own[key])
         elif isinstance(template, list):
-            for one, other in zip(template, own, strict=True):
-                look(one, other)
+            for inner, other in zip(template, own, strict=True):
+                look(inner, other)
 
     look(DELTAS[name]("TEXT"), value)
     return found[0]
@@ -157,17 +157,17 @@ def test_what_waits_is_bounded() -> None:
 def test_saved_deltas_show_nothing_and_go_on() -> None:
     dialect = DIALECTS["gemini-stream"][1]
     lines = records("gemini-stream", ["The key ", KEY[:40], KEY[40:80], KEY[80:], " is it."])
-    made: list[bytes] = []
+    left: list[bytes] = []
     decode = Decode(dialect, redactor=Redactor(b"k"))
     for batch in batches(lines):
         saved = decode.save()
         assert KEY[:12].encode() not in saved
         decode = Decode(dialect, redactor=Redactor(b"k"))
         decode.load(saved)
-        made += [record.data for out in decode.push(batch) for record in out.records]
-    made += [record.data for out in decode.flush() for record in out.records]
-    assert len(made) == len(lines)
-    assert "".join(json.loads(data)["content"] for data in made).startswith("The key [redacted:anthropic-key:")
+        left += [record.data for out in decode.push(batch) for record in out.records]
+    left += [record.data for out in decode.flush() for record in out.records]
+    assert len(left) == len(lines)
+    assert "".join(json.loads(data)["content"] for data in left).startswith("The key [redacted:anthropic-key:")
 
 
 @pytest.mark.parametrize("name", ["gemini-stream", "acp", "claude-stream"])

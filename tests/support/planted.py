@@ -37,10 +37,10 @@ class Planter:
     def secret(self) -> str:
         before, length, behind = FORMS[len(self.secrets) % len(FORMS)]
         letters = string.ascii_letters if before == "hf_" else LETTERS
-        made = "a1B" if letters is LETTERS else "aB"
-        made += "".join(self._chance.choice(letters) for _ in range(length - len(made)))
-        self.secrets.append(made)
-        return f"{before}{made}{behind}"
+        secret = "a1B" if letters is LETTERS else "aB"
+        secret += "".join(self._chance.choice(letters) for _ in range(length - len(secret)))
+        self.secrets.append(secret)
+        return f"{before}{secret}{behind}"
 
     def plant(self, data: bytes, most: int = 40) -> bytes:
         """The log with secrets in up to `most` of its texts that have a space, so that are no ids."""

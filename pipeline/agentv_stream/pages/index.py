@@ -93,7 +93,7 @@ def entry_of(result: Result, link: str, title: str | None) -> Entry:
 
 def index_page(sessions: Iterable[Entry]) -> Iterator[bytes]:
     """The document in pieces; newest sessions first."""
-    found = sorted(sessions, key=lambda one: one.started, reverse=True)
+    found = sorted(sessions, key=lambda entry: entry.started, reverse=True)
     yield (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -103,8 +103,8 @@ def index_page(sessions: Iterable[Entry]) -> Iterator[bytes]:
         f"<p>{_totals(found)}</p>{_plot(found)}<div class='scroll'><table><thead><tr>"
         f"{''.join(map(_head, _COLUMNS))}</tr></thead><tbody>\n"
     ).encode()
-    for one in found:
-        yield _row(one).encode("utf-8", "replace")
+    for entry in found:
+        yield _row(entry).encode("utf-8", "replace")
     yield f"</tbody></table></div></main><script>{SCRIPT}</script></body></html>\n".encode()
 
 
@@ -113,10 +113,10 @@ def _head(name: str) -> str:
 
 
 def _totals(sessions: list[Entry]) -> str:
-    costs = [one.cost_usd for one in sessions if one.cost_usd is not None]
-    turns, calls = sum(one.turns or 0 for one in sessions), sum(one.calls for one in sessions)
+    costs = [entry.cost_usd for entry in sessions if entry.cost_usd is not None]
+    turns, calls = sum(entry.turns or 0 for entry in sessions), sum(entry.calls for entry in sessions)
     parts = [counted(len(sessions), "session"), counted(turns, "turn"), counted(calls, "call")]
-    if failed := sum(one.failed for one in sessions):
+    if failed := sum(entry.failed for entry in sessions):
         parts.append(f'<span class="bad">{failed:,} failed</span>')
     if costs:
         unknown = len(sessions) - len(costs)
@@ -127,8 +127,8 @@ def _totals(sessions: list[Entry]) -> str:
 def _plot(sessions: list[Entry]) -> str:
     """A bar for each day: how many sessions began."""
     days: dict[str, int] = {}
-    for one in sessions:
-        day = one.started[:10]
+    for entry in sessions:
+        day = entry.started[:10]
         if day:
             days[day] = days.get(day, 0) + 1
     shown = sorted(days.items())[-MOST_DAYS:]
@@ -147,18 +147,18 @@ def _plot(sessions: list[Entry]) -> str:
     )
 
 
-def _row(one: Entry) -> str:
-    folder = f'<br><span class="dim">{escaped(one.folder)}</span>' if one.folder else ""
-    bad = ' class="bad"' if one.status in ("error", "killed", "stalled") else ""
+def _row(entry: Entry) -> str:
+    folder = f'<br><span class="dim">{escaped(entry.folder)}</span>' if entry.folder else ""
+    bad = ' class="bad"' if entry.status in ("error", "killed", "stalled") else ""
     cells = [
-        f'<td class="title"><a href="{escaped(one.link)}">{escaped(one.title)}</a>{folder}</td>',
-        f"<td>{escaped((one.started or '?')[:16].replace('T', ' '))}</td>",
-        f"<td>{escaped(one.provider)}</td>",
-        f"<td>{escaped(one.model or '?')}</td>",
-        f"<td{bad}>{escaped(one.status)}</td>",
-        *(_number(value) for value in (one.turns, one.calls, one.failed, one.tokens_in, one.tokens_out)),
-        _number(one.cost_usd, "${:,.4f}"),
-        _number(None if one.duration_ms is None else one.duration_ms / 1000, "{:,.0f} s"),
+        f'<td class="title"><a href="{escaped(entry.link)}">{escaped(entry.title)}</a>{folder}</td>',
+        f"<td>{escaped((entry.started or '?')[:16].replace('T', ' '))}</td>",
+        f"<td>{escaped(entry.provider)}</td>",
+        f"<td>{escaped(entry.model or '?')}</td>",
+        f"<td{bad}>{escaped(entry.status)}</td>",
+        *(_number(value) for value in (entry.turns, entry.calls, entry.failed, entry.tokens_in, entry.tokens_out)),
+        _number(entry.cost_usd, "${:,.4f}"),
+        _number(None if entry.duration_ms is None else entry.duration_ms / 1000, "{:,.0f} s"),
     ]
     return f"<tr>{''.join(cells)}</tr>\n"
 

@@ -40,7 +40,7 @@ class PageMaker:
             self._spool.add(message, self._page.message(self._redacted(message)))
 
     def title(self, about: Result) -> str:
-        """What the page is headed by."""
+        """The title at the head of the page."""
         return self._page.title(about if self._redactor is None else _without_secrets(about, self._redactor))
 
     def document(self, about: Result) -> Iterator[bytes]:
@@ -50,7 +50,7 @@ class PageMaker:
         return self._page.document(about, self._spool.lines)
 
     def close(self) -> None:
-        """Discards what is stored."""
+        """Discards the stored messages."""
         self._spool.close()
 
     def _redacted(self, message: Message) -> Message:
