@@ -152,14 +152,20 @@ def _check(name: str, value: Any) -> None:
         raise ValueError("expected a text")
     if name in _SWITCHES and not isinstance(value, bool) and not (name == "live" and value is None):
         raise ValueError("expected True or False")
-    for text in value if name in _PATTERNS else ():
-        kind, equals, pattern = text.partition("=") if name == "redact_rules" else ("own", "=", text)
-        if not equals or _KIND.match(kind) is None:
-            raise ValueError(f"{text!r}: expected KIND=PATTERN, the kind of lower-case letters, digits and hyphens")
-        if compiled(pattern, text).match(b"") is not None:
-            raise ValueError(f"{text!r}: the pattern also matches an empty text")
+    if name in _PATTERNS:
+        for text in cast("tuple[str, ...]", value):
+            _check_pattern(name, text)
     if name in _WORDS and value not in _WORDS[name]:
         raise ValueError(f"expected one of {', '.join(_WORDS[name])}")
+
+
+def _check_pattern(name: str, text: str) -> None:
+    """Raises: ValueError for a rule or a pattern that cannot be used."""
+    kind, equals, pattern = text.partition("=") if name == "redact_rules" else ("own", "=", text)
+    if not equals or _KIND.match(kind) is None:
+        raise ValueError(f"{text!r}: expected KIND=PATTERN, the kind of lower-case letters, digits and hyphens")
+    if compiled(pattern, text).match(b"") is not None:
+        raise ValueError(f"{text!r}: the pattern also matches an empty text")
 
 
 def compiled(pattern: str, text: str) -> "re.Pattern[bytes]":

@@ -286,11 +286,13 @@ def test_import_writes_pages_and_an_index(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     place = tmp_path / "pages"
     logs = [*LOGS, claude(tmp_path, f"<b>hostile</b> {KEY}")]
+    codes: list[int] = []
     for _ in range(2):  # again: nothing is left of an earlier run
         ran = run(tmp_path, "import", *logs, "--pages", place, "--jsonl", tmp_path / "r.jsonl", "-q")
+        codes.append(ran.code)
     rows = [json.loads(line) for line in (tmp_path / "r.jsonl").read_bytes().splitlines()]
     pages = {row["outputs"]["page"] for row in rows if "page" in row["outputs"]}
-    assert len(pages) > 20 and ran.code in (0, 4)
+    assert len(pages) > 20 and set(codes) <= {0, 4}
     assert {str(path) for path in place.glob("*.html")} == pages | {str(place / "index.html")}
     assert not [path for path in place.glob("*.html") if KEY in path.read_text()]
     index = (place / "index.html").read_text()

@@ -3,7 +3,7 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -124,7 +124,10 @@ def test_no_secret_is_in_what_a_command_writes_or_prints(name: str, planted: Pla
 def _data_set(place: Path) -> bytes:
     import pyarrow.parquet as pq
 
-    return b"".join(str(pq.read_table(path).to_pylist()).encode() for path in place.rglob("*.parquet"))
+    return b"".join(
+        str(pq.read_table(path).to_pylist()).encode()  # pyright: ignore[reportUnknownMemberType] - pyarrow
+        for path in place.rglob("*.parquet")
+    )
 
 
 def test_there_are_many_secrets_in_logs_of_every_agent(planted: Planted) -> None:
@@ -156,9 +159,10 @@ def facts_of(log: Path, redactor: Redactor | None) -> bytes:
 def _drop_sizes(value: Any) -> None:
     """Takes out what counts the bytes of texts."""
     if isinstance(value, dict):
-        for name in [name for name in value if "bytes" in name or "chars" in name]:
-            del value[name]
-        for item in value.values():
+        members = cast(dict[str, Any], value)
+        for name in [name for name in members if "bytes" in name or "chars" in name]:
+            del members[name]
+        for item in members.values():
             _drop_sizes(item)
 
 

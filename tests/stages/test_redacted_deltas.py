@@ -3,7 +3,8 @@
 import json
 import random
 import string
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -36,7 +37,7 @@ def _acp(text: str) -> Any:
     return {**ACP, "params": {"sessionId": SESSION, "update": update}}
 
 
-DELTAS: dict[str, Any] = {
+DELTAS: dict[str, Callable[[str], Any]] = {
     "claude-stream": lambda text: _message({"type": "text_delta", "text": text}),
     "qwen-stream": lambda text: _message({"type": "thinking_delta", "thinking": text}),
     "grok-messages": lambda text: _message({"type": "input_json_delta", "partial_json": text}),
@@ -106,10 +107,11 @@ def _text(name: str, value: Any) -> str:
         if template == "TEXT":
             found.append(own)
         elif isinstance(template, dict):
-            for key in template:
-                look(template[key], own[key])
+            for key, inner in cast(dict[str, Any], template).items():
+                look(inner, own[key])
         elif isinstance(template, list):
-            for inner, other in zip(template, own, strict=True):
+            items: list[Any] = template  # pyright: ignore[reportUnknownVariableType] - a template
+            for inner, other in zip(items, own, strict=True):
                 look(inner, other)
 
     look(DELTAS[name]("TEXT"), value)

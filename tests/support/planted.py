@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import zstandard
 
@@ -57,9 +57,11 @@ class Planter:
 
     def _value(self, value: Any, left: list[int]) -> Any:
         if isinstance(value, dict):
-            return {key: item if key in KEPT else self._value(item, left) for key, item in value.items()}
+            members = cast(dict[str, Any], value).items()
+            return {key: item if key in KEPT else self._value(item, left) for key, item in members}
         if isinstance(value, list):
-            return [self._value(item, left) for item in value]
+            items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+            return [self._value(item, left) for item in items]
         if isinstance(value, str) and " " in value and left[0] > 0 and not value.lstrip().startswith(("{", "[")):
             left[0] -= 1
             return f"{value} {self.secret()} "

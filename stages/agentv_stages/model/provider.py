@@ -6,6 +6,7 @@ docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entr
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -61,7 +62,11 @@ class DecodeContext:
         if redactor is None:
             return self
         kept, redact = self.kept, redactor.redact
-        return replace(self, kept=None if kept is None else lambda name: redact(kept(name)), redact=redact)
+        return replace(self, kept=None if kept is None else partial(_redacted, redact, kept), redact=redact)
+
+
+def _redacted(redact: Callable[[bytes], bytes], kept: Callable[[str], bytes], name: str) -> bytes:
+    return redact(kept(name))
 
 
 class RecordDecoder(Protocol):
