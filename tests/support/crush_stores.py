@@ -14,6 +14,7 @@ CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT N
 CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT NOT NULL,
   parts TEXT NOT NULL default '[]', model TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
   finished_at INTEGER, provider TEXT, is_summary_message INTEGER DEFAULT 0 NOT NULL);
+CREATE INDEX idx_messages_session_id ON messages (session_id);
 """
 T0 = 1789000000  # seconds
 

@@ -66,12 +66,17 @@ class TableStore:
         return found
 
     def counts(self) -> dict[str, tuple[int, int]]:
+        """Only the last row of a session changes: the others are counted by the index on their session, because their
+        texts would be read otherwise (18 s for a database of 1 GB)."""
         table = self.table
-        query = f"SELECT {table.session_of}, count(*), max({table.changed}), total(length({table.payloads[0]}))"
+        grouped = f"SELECT {table.session_of} AS session, count(*) AS rows, max(rowid) AS last FROM {table.messages}"
+        newest = f"SELECT session, rows, {table.changed}, length({table.payloads[0]})"
+        last = f"FROM counted JOIN {table.messages} ON {table.messages}.rowid = last"
         found: dict[str, tuple[int, int]] = {}
-        for name, rows, newest, size in self.connection.execute(f"{query} FROM {table.messages} GROUP BY 1"):
+        query = f"WITH counted AS ({grouped} GROUP BY 1) {newest} {last}"
+        for name, rows, changed, size in self.connection.execute(query):
             # an answer grows within one second, in which its time stays: its length is a part of the revision
-            found[text(name) or ""] = (rows, (whole(newest) or 0) * 1000 + (whole(size) or 0) % 1000)
+            found[text(name) or ""] = (rows, (whole(changed) or 0) * 1000 + (whole(size) or 0) % 1000)
         return found
 
     def opening(self, session: StoredSession) -> bytes:
