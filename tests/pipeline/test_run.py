@@ -15,7 +15,7 @@ import pytest
 
 from agentv_stream import summarize
 from agentv_stream.checks.live_check import open_checks
-from agentv_stream.cli.running import tell
+from agentv_stream.cli.running import print_report
 from agentv_stream.documentation.provider_table import stream_command
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, UsageError
 from agentv_stream.live.session import StreamSession
@@ -135,7 +135,7 @@ async def test_a_result_that_cannot_be_written_fails_the_run_whose_outcome_is_to
 ) -> None:
     (tmp_path / "runs" / "fix-1_base_1.json").mkdir(parents=True)
     report = await run(tmp_path, "say(DATA)", WHOLE)
-    assert tell(report, quiet=False) == EXIT_IO
+    assert print_report(report, quiet=False) == EXIT_IO
     told = capsys.readouterr().err
     assert "fix-1_base_1.json: Is a directory\n" in told
     assert "status      complete (success)" in told
@@ -224,7 +224,7 @@ async def test_what_an_agent_leaves_running_in_its_group_is_ended(
     """It went on for ever, and the next attempt found its port taken."""
     report = await run(tmp_path, SERVER + "say(DATA)", WHOLE)
     assert survivors(tmp_path) == []
-    assert (stored(report)["status"], tell(report, quiet=True)) == ("complete", EXIT_FINE)
+    assert (stored(report)["status"], print_report(report, quiet=True)) == ("complete", EXIT_FINE)
     assert capsys.readouterr().err == "agentv-stream: processes that the agent left running were ended\n"
 
 
