@@ -1,10 +1,11 @@
 """The options of a running tail, its progress, and its view of a follower."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agentv_stream.following.follow_plan import Counts, KnownFile, Plan
+from agentv_stream.following.notify import Notify
 from agentv_stream.following.service_log import StandardOutput
 from agentv_stream.otel.forward import Forwarder
 
@@ -45,6 +46,7 @@ class Running:
     metrics: tuple[str, int] | None = None
     keep: Callable[[], None] | None = None
     serve: Callable[..., Coroutine[Any, Any, None]] | None = None
+    notify: Notify = field(default_factory=Notify)
     output: StandardOutput | None = None  # where events are written
     forwarder: Callable[[], Forwarder] | None = None  # makes what sends spans
     watching: str = "polling"  # or "watchfiles", or "degraded: …"

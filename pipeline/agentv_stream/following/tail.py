@@ -108,6 +108,7 @@ async def rounds(follower: Rounds, running: Running, stop: anyio.Event, wake: Wa
         begun = time.monotonic()
         read = await anyio.to_thread.run_sync(follower.round, scan)
         running.last_round = time.monotonic()
+        running.notify.alive()
         if listing and not scan:
             continue
         if scan:
@@ -172,6 +173,7 @@ async def _signals(
     with anyio.open_signal_receiver(*ends) as received:
         task_status.started()
         async for number in received:
+            running.notify.stopping()
             say("stopping", signal=signal.Signals(number).name)
             if running.output is not None:
                 running.output.end(0.0 if stop.is_set() else LAST_SECONDS)
