@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from agentv_stages.sinks.span_options import SpanOptions
 from agentv_stream.redaction.redaction import Redaction, redaction_with, redactor_of
-from agentv_stream.release import running_version
 from agentv_stream.settings import Settings
 
 if TYPE_CHECKING:  # its rules take 40 ms
@@ -33,6 +32,8 @@ def export_of(settings: Settings) -> Export | None:
     """None where no spans are exported. Raises: those of `installation_key`, for the redaction of texts."""
     if settings.otel is None and settings.otel_file is None:
         return None
+    from agentv_stream.release import running_version  # 20 ms that most sessions do not need
+
     options = SpanOptions(
         version=running_version(),
         content=settings.otel_content,
