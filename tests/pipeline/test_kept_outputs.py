@@ -11,6 +11,8 @@ from agentv_stages.model.event import ToolResult, UserText
 from agentv_stages.model.payload import text_of
 from agentv_stages.providers import get_provider
 from agentv_stages.providers.claude import kept_outputs as folder_of
+from agentv_stages.redaction.redactor import Redactor
+from agentv_stages.session.parts import NONE, Parts
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.settings import Settings
 from agentv_stream.sources import kept_outputs
@@ -45,9 +47,9 @@ def write(log: Path, said: object) -> Path:
     return log
 
 
-def output(log: Path) -> str:
+def output(log: Path, parts: Parts = NONE) -> str:
     """The output of the log's only call."""
-    reader = SessionReader(read_pieces(log), str(log))
+    reader = SessionReader(read_pieces(log), str(log), parts=parts)
     results = [event for batch in reader.batches() for event in batch.events if isinstance(event, ToolResult)]
     assert results[-1].output_json is not None
     return text_of(results[-1].output_json)
@@ -182,3 +184,11 @@ def test_a_prompt_that_the_program_wrote_is_injected(log: Path, source: str | No
     reader = SessionReader(read_pieces(log), str(log))
     (prompt,) = [event for batch in reader.batches() for event in batch.events if isinstance(event, UserText)]
     assert prompt.injected is injected
+
+
+def test_a_kept_output_is_redacted_with_its_session(log: Path) -> None:
+    key = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ2bC4dF6gH8"
+    write(log, note(str(kept(log, text=WHOLE + key))))
+    assert key in output(log)
+    redacted = output(log, Parts(redactor=Redactor(b"k")))
+    assert redacted.startswith(WHOLE + "[redacted:github-token:") and key not in redacted
