@@ -486,3 +486,23 @@ def test_what_no_cost_can_be_is_none(cost: float) -> None:
     assert (totals.cost_usd, totals.tokens().input) == (0.5, 2)
     totals.observe(batch(end(2, cost_usd=cost)))
     assert totals.cost_usd == 0.5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_that_repeat_the_tokens_of_a_call_change_no_sum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left out where only the output differs is what the general way adds."""
+    chance = Random(seed)
+    records = [
+        replace(
+            usage(n, chance.choice(["a", "b"]), input=chance.choice([5, 5, 7]), output=chance.choice([None, 1, 4])),
+            output_final=chance.random() < 0.5,
+            model=chance.choice(["m", "m", None]),
+        )
+        for n in range(12)
+    ]
+    short = told(*records)
+    monkeypatch.setattr(call_sums, "_differ_in_output_only", lambda known, usage: False)
+    general = told(*records)
+    assert short.tokens() == general.tokens()
+    assert short.state.model_calls == general.state.model_calls
+    assert msgspec.to_builtins(short.snapshot().calls) == msgspec.to_builtins(general.snapshot().calls)
