@@ -40,7 +40,7 @@ class OtlpDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         request = _decode(record.data)
-        state, place = self.state, (record.row, record.offset, len(record.data))
+        state, place = self.state, (record.row, record.offset, record.length)
         found = 0
         for part in parts_of(request):
             for span in part.spans:
