@@ -239,7 +239,10 @@ def test_a_cache_of_an_older_form_begins_anew(logs: Path, tmp_path: Path) -> Non
     database(tmp_path).parent.mkdir(parents=True)
     with closing(sqlite3.connect(database(tmp_path))) as file, file:
         file.execute("CREATE TABLE figures (mark TEXT, name TEXT, day INTEGER, entry BLOB)")
+    prompts = database(tmp_path).with_name("headers.json")
+    prompts.write_text("{}")
     assert [figures(logs).cached > 0 for _ in range(2)] == [False, True]
+    assert not prompts.exists()
 
 
 VIEWS = (("--by", "day,model"), ("--by", "project", "--csv", "-"), ("--by", "tool"), ("--since", "2026-03-02", "--utc"))

@@ -99,6 +99,7 @@ def _open(file: Path) -> sqlite3.Connection | None:
             return None
         if version < VERSION:
             _make_tables(database)
+            file.with_name("headers.json").unlink(missing_ok=True)  # of earlier releases: it contains first prompts
     except BaseException:
         database.close()
         raise
