@@ -56,6 +56,7 @@ NOT_WRITTEN = {
     "amp-thread": "likewise",
     "swe-agent": "likewise",
     "langchain-messages": "no real list was seen; in test_langchain",
+    "openai-agents-items": "no real session was seen; in test_openai_agents",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

@@ -15,7 +15,7 @@ from agentv_stages.model.provider import Dialect, Head, Provider
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "antigravity", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
     *("crush", "droid", "kiro", "goose", "amp", "cursor", "kimi", "cline", "continue", "grok", "mini-swe-agent"),
-    *("swe-agent", "openhands", "vibe", "langchain", "acp", "vscode", "otlp", "generic"),
+    *("swe-agent", "openhands", "vibe", "langchain", "openai-agents", "acp", "vscode", "otlp", "generic"),
 )
 GROUP = "agentv_stream.providers"
 
