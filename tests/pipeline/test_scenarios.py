@@ -56,6 +56,7 @@ NOT_WRITTEN = {
     "amp-thread": "likewise",
     "swe-agent": "likewise",
     "langchain-messages": "no real list was seen; in test_langchain",
+    "otlp": "spans of any program; its own tests compare them with what was exported",
     "openai-agents-items": "no real session was seen; in test_openai_agents",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
