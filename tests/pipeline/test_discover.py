@@ -264,7 +264,7 @@ def test_another_release_looks_again_at_what_was_no_log(tmp_path: Path, monkeypa
         """No log of an agent that this release knows."""
 
     with monkeypatch.context() as earlier:
-        earlier.setattr("agentv_stream.release.running_version", lambda: "0.0.9")
+        earlier.setattr("agentv_stream.release.reading_version", lambda: "0.0.9")
         earlier.setattr("agentv_stream.discovery.header.read_header", unknown)
         assert find_sessions(roots, HeaderCache(cache)) == []
     assert [session.path for session in find_sessions(roots, HeaderCache(cache))] == [str(path)]

@@ -32,8 +32,26 @@ LOSSES = (
 
 
 class State(Struct):
+    """`ended` is the last answer that asked for no tool: an end, unless more of that answer follows."""
+
     session_id: str | None = None
     speech: Speech = field(default_factory=Speech)
+    ended: Source | None = None
+    ended_place: str = ""
+
+    def add(self, message: Message, place: str, source: Source, batch: Batch, parent: str | None) -> None:
+        """Appends the events of a message, after the end that the answer before it was."""
+        if message.role != "assistant" or message.id is None or message.id != self.speech.native:
+            self.end(batch)
+        if add_message(message, place, source, self.speech, batch, parent):
+            self.ended, self.ended_place = source, place
+        else:
+            self.ended = None
+
+    def end(self, batch: Batch) -> None:
+        if self.ended is not None:
+            batch.events.append(SessionEnd(self.ended, self.ended_place, "complete"))
+            self.ended = None
 
 
 class SessionDecoder:
@@ -60,7 +78,7 @@ class SessionDecoder:
             batch.unknown_type("(no messages)", record)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        self.state.end(batch)
 
     def _facts(self, document: Document, source: Source, batch: Batch) -> None:
         self.state.session_id = document.id
@@ -72,8 +90,7 @@ class SessionDecoder:
 
     def _message(self, message: Message, place: str, record: Record, batch: Batch) -> None:
         source = self.context.source(record, from_epoch(message.created))
-        if add_message(message, place, source, self.state.speech, batch, self.context.parent_call):
-            batch.events.append(SessionEnd(source, place, "complete"))
+        self.state.add(message, place, source, batch, self.context.parent_call)
 
 
 class RowsDecoder:
@@ -105,7 +122,7 @@ class RowsDecoder:
             batch.unknown_type("row", record)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        self.state.end(batch)
 
     def _source(self, record: Record, session: str | None, time_ms: int | None, base_id: str) -> Source:
         context, main = self.context, self.state.session_id
@@ -122,8 +139,8 @@ class RowsDecoder:
         visible = stored.metadata_json is None or stored.metadata_json.userVisible is not False
         if stored.role == "assistant" and not visible:
             batch.ignore("message/hidden")
-        elif add_message(message, "", source, self.state.speech, batch, None):
-            batch.events.append(SessionEnd(source, "", "complete"))
+        else:
+            self.state.add(message, "", source, batch, None)
 
     def _totals(self, totals: Totals, record: Record, batch: Batch) -> None:
         base_id = f"{totals.session_id}-totals"
