@@ -97,9 +97,9 @@ def test_scenarios_stand_beside_tests_and_in_files(tmp_path: Path) -> None:
     [
         (SCENARIO.replace("max-turns, max: 4", "max-trns, max: 4"), r"s.yaml:9: .*'max-trns'"),
         ("scenarios: [{config: [{}]}]", "a scenario has a list `config` and a list `tests`"),
-        ("scenarios: [{config: [{}], tests: [1]}]", "an entry of tests is a mapping"),
+        ("scenarios: [{config: [{}], tests: [1]}]", "an entry of tests must be a mapping"),
         ("scenarios: [file://none.yaml]", r"none.yaml does not exist"),
-        ("scenarios: 3", "scenarios is a list"),
+        ("scenarios: 3", "scenarios must be a list"),
     ],
 )
 def test_a_mistake_in_a_scenario_is_located(tmp_path: Path, spec: str, error: str) -> None:

@@ -256,5 +256,5 @@ def test_a_header_alone_that_was_met_in_a_folder_is_no_session(tmp_path: Path) -
 def test_a_group_that_there_is_not_is_refused(tmp_path: Path) -> None:
     """It gave the one of `all`."""
     make_folder(tmp_path, 1)
-    with pytest.raises(UsageError, match="by='agent': expected one of all, provider"):
+    with pytest.raises(UsageError, match="--by: unknown grouping 'agent'"):
         summarize_groups([tmp_path], by="agent", engine="serial")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - that is the point

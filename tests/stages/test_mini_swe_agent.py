@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from agentv_stages.chain.decode import Decode
-from agentv_stages.chain.foreign import foreign_agent
 from agentv_stages.chain.normalize import Normalize
 from agentv_stages.chain.pair import Pair
 from agentv_stages.model.batch import Batch
@@ -105,14 +104,13 @@ def test_the_first_form_has_no_name() -> None:
     assert best(PROVIDER, document({**value, "messages": None})) == ("mini-swe-agent", 0.0)
 
 
-def test_swe_agents_own_trajectory_is_named_and_not_read() -> None:
+def test_swe_agents_own_trajectory_is_another_format() -> None:
     value: dict[str, Any] = {
         "trajectory": [],
         "history": [],
         "info": {"exit_status": "submitted", "model_stats": {"api_calls": 1}},
     }
     assert best(PROVIDER, document(value)) == ("mini-swe-agent", 0.0)
-    assert foreign_agent([value]) == "a SWE-agent trajectory"
 
 
 def test_what_became_of_each_command() -> None:
