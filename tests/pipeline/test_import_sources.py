@@ -257,4 +257,4 @@ def test_a_group_that_there_is_not_is_refused(tmp_path: Path) -> None:
     """It gave the one of `all`."""
     make_folder(tmp_path, 1)
     with pytest.raises(UsageError, match="--by: unknown grouping 'agent'"):
-        summarize_groups([tmp_path], by="agent", engine="serial")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - that is the point
+        summarize_groups([tmp_path], by="agent", engine="serial")  # pyright: ignore[reportArgumentType] - that is the point

@@ -8,6 +8,7 @@ from msgspec import Struct
 from agentv_stages.chain.normalize import Normalize
 from agentv_stages.model.event import Kind, Origin, ToolCall
 from agentv_stages.providers.generic.tools import TABLE
+from agentv_stages.shell import classify_shell
 
 _normalized = Normalize(TABLE).call
 
@@ -30,6 +31,9 @@ def own_call(call: ToolCall, facts: OwnFacts) -> ToolCall:
         return call
     # Facts that the input shows are not written: the canonical table finds them there.
     found = _normalized(call)
+    shell_edit = found.shell_edit
+    if facts.command is not None and kind == "write" and not found.edit:
+        shell_edit = classify_shell(facts.command).writes_file
     return ToolCall(
         call.source,
         call.part,
@@ -46,5 +50,5 @@ def own_call(call: ToolCall, facts: OwnFacts) -> ToolCall:
         found.command if facts.command is None else facts.command,
         facts.files or found.files,
         found.edit,
-        found.shell_edit,
+        shell_edit,
     )
