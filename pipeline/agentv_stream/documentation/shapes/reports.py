@@ -38,6 +38,8 @@ class ReportRun(Struct):
     by_tool: dict[str, int]
     historical: dict[str, Any]
     apart: str | None
+    first_failure: str | None
+    transcript: str | None
     silent: bool
 
 

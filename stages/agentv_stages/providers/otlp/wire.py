@@ -146,7 +146,7 @@ def _nanoseconds(span: Mapping[str, Any], *names: str) -> int:
     for name in names:
         found = _whole(span.get(name))
         if found is not None:
-            return max(found, 0)
+            return found if 0 <= found < 1 << 64 else 0  # the format has 64 bits
     return 0
 
 
