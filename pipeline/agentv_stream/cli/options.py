@@ -12,6 +12,8 @@ from agentv_stream.units import bytes_of, seconds_of
 
 _PLACE = re.compile("DIR|FILE|PATH|URL")  # in a metavar
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+PAIR = "EVENT COMMAND"
+"""The metavar of an option that takes two values."""
 
 
 class PlainCommand(TyperCommand):
@@ -21,6 +23,12 @@ class PlainCommand(TyperCommand):
     Nor is a place empty: `--out "$DIR"` would write into the current folder if DIR is not set. Nor is it a URL, where
     only files are written: that would be a folder `s3:`.
     """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for param in self.params:
+            if param.metavar == PAIR:
+                param.nargs = 2  # typer has no list of pairs
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         options = {

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from agentv_stream.cli.options import (
+    PAIR,
     CaseId,
     Machine,
     OnlyProvider,
@@ -54,6 +55,13 @@ def tail(
         typer.Option(metavar="SPEC", help="A spec to check the sessions against, for the results; repeatable."),
     ] = None,
     case: CaseId = None,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar=PAIR,
+            help="Run a command when a session has ended, failed or violates a spec; repeatable.",
+        ),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,
     until_idle: Annotated[
         float | None,
@@ -107,6 +115,7 @@ def tail(
         watch=tuple(watch or ()),
         checks=check or [],
         case=case,
+        on=[(pair[0], pair[1]) for pair in on or ()],
         once=once,
         until_idle=until_idle,
         keep=keep,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 
@@ -45,6 +45,9 @@ from agentv_stream.sources.files import absolute, is_folder, is_there
 from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.units import seconds_of
 
+if TYPE_CHECKING:
+    from agentv_stream.following.actions import Actions
+
 
 @dataclass(frozen=True, kw_only=True)
 class TailOptions:
@@ -63,6 +66,7 @@ class TailOptions:
     watch: tuple[str, ...] = ()
     checks: list[Path] = field(default_factory=list[Path])
     case: str | None = None
+    on: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     once: bool = False
     until_idle: float | None = None
     keep: str | None = None
@@ -83,6 +87,7 @@ def run_tail(options: TailOptions) -> int:
     """Follows; returns the exit code."""
     store: CursorStore | None = None
     follower: Follower | None = None
+    actions: Actions | None = None
     folders = HeldFolders()
     try:
         settings = _settings(options)
@@ -104,6 +109,7 @@ def run_tail(options: TailOptions) -> int:
             if store.database.set_aside is not None:
                 notify("the cursors are damaged and set aside; all is read again", path=store.database.set_aside)
         _export(options, settings, plan, running, notify)
+        actions = plan.actions = _actions(options, plan, notify)
         follower = Follower(plan, store, notify, running.output)
         running.keep = partial(keep, follower) if keep is not None else None
         if running.metrics is not None:
@@ -112,6 +118,8 @@ def run_tail(options: TailOptions) -> int:
             running.serve = partial(serve, follower, running, notify)
         tune_memory()
         anyio.run(tail, follower, running, notify)
+        if actions is not None:
+            actions.close(follower.stopping)
         if running.broken_pipe:
             quiet_stdout()
         blocked = bool(follower.troubles or follower.store_trouble or follower.stores.troubles)
@@ -125,11 +133,27 @@ def run_tail(options: TailOptions) -> int:
         say(error)
         return error.exit_code
     finally:
+        if actions is not None:
+            actions.close(stopping=True)
         if follower is not None:
             follower.close()
         if store is not None:
             store.close()
         folders.close()
+
+
+def _actions(options: TailOptions, plan: Plan, notify: Say) -> "Actions | None":
+    """The commands of `--on`. Raises: UsageError."""
+    if not options.on:
+        return None
+    if not plan.files:
+        raise UsageError("--on goes with files: give --out DIR beside --events")
+    from agentv_stream.following.actions import Actions, command_of
+
+    commands = [command_of(event, text) for event, text in options.on]
+    if not options.checks and any(event == "violation" for event, _ in commands):
+        raise UsageError("--on violation needs --check SPEC")
+    return Actions(commands, notify)
 
 
 def _export(options: TailOptions, settings: Settings, plan: Plan, running: Running, notify: Say) -> None:

@@ -17,6 +17,7 @@ from agentv_stream.documentation.shapes.listings import (
 )
 from agentv_stream.documentation.shapes.reports import ReportFile
 from agentv_stream.documentation.shapes.runs import RunOutput, RunResult
+from agentv_stream.following.actions import SessionEvent
 
 SHAPES: dict[str, Any] = {
     **of_stages.SHAPES,
@@ -37,6 +38,7 @@ SHAPES: dict[str, Any] = {
     "import-report": ImportReport,
     "import-plan": ImportPlan,
     "health": Health,
+    "session-event": SessionEvent,
 }
 VERSIONS: dict[str, str] = {
     **of_stages.VERSIONS,

@@ -117,6 +117,7 @@ class OutputState(Struct):
     others: dict[str, int] = {}  # lengths of further outputs by suffix, and their states
     states: dict[str, Raw] = {}
     marks: dict[str, Mark] = {}
+    reported: dict[str, list[str]] = {}  # events for which commands ran, and the states that were reported
 
     def path(self, suffix: str) -> Path:
         return Path(self.folder) / f"{self.stem}{suffix}"
@@ -149,6 +150,7 @@ class FollowOutputs:
         self.settled_length = 0
         self._marks: dict[str, Mark] = {}
         self._named_ms: int | None = None
+        self.reported: dict[str, list[str]] = {}  # survives a restart of the outputs
 
     @property
     def ready(self) -> bool:
@@ -171,7 +173,7 @@ class FollowOutputs:
         if not self.provisional:
             self._begin(state)
         self.settled = True  # there may be something to cut
-        self._marks = state.marks
+        self._marks, self.reported = state.marks, state.reported
         self.settled_length = state.settled  # unchanged as long as the session is committed without settling again
 
     def restart(self) -> None:
@@ -294,14 +296,16 @@ class FollowOutputs:
         if self.provisional:
             length = self.settled_length
             return OutputState(
-                state.folder, state.stem, state.identity, settled=length, provisional=True, marks=self._marks
-            )
+                state.folder, state.stem, state.identity, settled=length, provisional=True, marks=self._marks,
+                reported=self.reported,
+            )  # fmt: skip
         saved = OutputState(
             state.folder,
             state.stem,
             state.identity,
             settled=self.settled_length if self.settled else -1,
             marks=self._marks if self.settled else {},
+            reported=self.reported,
         )
         for output in self._writer.outputs:
             length = self._files[output.suffix].length if output.suffix in self._files else 0

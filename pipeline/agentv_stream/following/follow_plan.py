@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentv_stages.model.provider import Provider
 from agentv_stages.session.chain import MakeCases
@@ -14,6 +14,9 @@ from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.otel.follow import SpanFeed
 from agentv_stream.settings import Settings
 from agentv_stream.stores.store import STORE_SIGN
+
+if TYPE_CHECKING:
+    from agentv_stream.following.actions import Actions
 
 Say = Callable[..., None]  # writes to the service's log: a message, and facts by name
 
@@ -40,6 +43,7 @@ class Plan:
     selects: Callable[[str], bool] = lambda path: True  # whether to follow a session in the cursors, by its main file
     folders: HeldFolders | None = None  # the folders written into, locked against others
     feed: SpanFeed | None = None  # where spans go
+    actions: "Actions | None" = None  # the commands that run at events
 
     def means(self, path: str, provider: str | None) -> bool:
         """Whether to follow a session found in the cursors: they may contain others than this follower is to follow."""

@@ -13,6 +13,7 @@ from itertools import repeat
 
 from msgspec import structs
 
+from agentv_stages.figures.result import Outputs
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import told_path
@@ -48,6 +49,7 @@ class Makes:
     cases: MakeCases = list[Case]
     specs: str = ""
     parts: Parts = NONE
+    settled: Callable[["Followed", SessionChain, Outputs], None] | None = None  # after its outputs are written
     observers: list[Callable[["Followed", Batch], None]] = field(
         default_factory=lambda: list[Callable[["Followed", Batch], None]]()
     )
@@ -431,7 +433,10 @@ class Followed:
             from agentv_stream.checks.check import hidden_results
 
             verdicts = hidden_results(verdicts, self.makes.parts)
-        self.outputs.settle(batches, after.observer, after.pair.left, verdicts, self.undecided is not None)
+        provisional = self.undecided is not None
+        written = self.outputs.settle(batches, after.observer, after.pair.left, verdicts, provisional)
+        if self.makes.settled is not None and written is not None:
+            self.makes.settled(self, after, written)
         self.dirty = True
 
     def _unfinished(self) -> list[tuple[Input, Batch]]:

@@ -40,6 +40,7 @@ class Resting:
                 if here and session.unsettled and not register.blocked(number) and quiet and due:
                     yield from self.settle(session)
         self._unwritten(batch)
+        self._look()
         register.commit(list(register.hot.values()))
         while len(register.hot) > MOST_HOT:
             number, session = next(iter(register.hot.items()))
@@ -55,6 +56,18 @@ class Resting:
                 for log in session.inputs:
                     register.entries[log.path] = KnownFile(log.file.signature, 0, "ignored")
             register.drop(session)
+        self._act()
+
+    def _look(self) -> None:
+        """Notes the events of sessions that grow."""
+        if self._register.plan.actions is not None:
+            for session in self._register.hot.values():
+                self._register.plan.actions.look(session)
+
+    def _act(self) -> None:
+        """Starts the commands of the noted events. After the commit: a session that failed there reports them again."""
+        if self._register.plan.actions is not None:
+            self._register.plan.actions.start(set(self._register.troubles))
 
     def settle(self, session: Followed) -> Iterator[int]:
         """Brings its outputs into the form of a finished session."""
@@ -102,7 +115,9 @@ class Resting:
                 if session.number in register.hot and session.unsettled and not register.blocked(session.number):
                     yield from self.settle(session)
         self._unwritten(batch)
+        self._look()
         register.commit(list(register.hot.values()), force=True)
+        self._act()
 
     def _unwritten(self, batch: Publications) -> None:
         """Handles results that could not be written after their sessions were settled."""
