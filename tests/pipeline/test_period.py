@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentv_stream.discovery.period import FORMS, Period, Zone, named_zone, period_of
@@ -84,3 +84,10 @@ def test_days_of_a_zone_cover_all_times_once(time_ms: int, zone: Zone) -> None:
     today = zone.at(time_ms).date()
     days = [today + timedelta(days=n) for n in (-1, 0, 1)]
     assert [period_of(str(d), str(d), zone, NOW).holds(time_ms) for d in days] == [False, True, False]
+
+
+@given(st.integers(-(10**20), 10**20), st.sampled_from([Zone(), BERLIN, Zone(UTC), named_zone("Asia/Kathmandu")]))
+@example(-(10**20), Zone())
+@example(10**20, Zone())
+def test_every_time_has_a_day_in_every_zone(time_ms: int, zone: Zone) -> None:
+    assert 1 <= zone.at(time_ms).year <= 9999

@@ -679,6 +679,20 @@ def test_failed_runs_and_notices() -> None:
     assert [(e.status, e.reason) for e in events if isinstance(e, SessionEnd)] == [("error", "bad")]
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ({"message": 1e308}, None),
+        ({"message": ["bad"]}, None),
+        ({}, None),
+        ("bad", "bad"),
+    ],
+)
+def test_the_reason_of_a_failure_is_a_text(error: object, reason: str | None) -> None:
+    events = decoded(ROLLOUT, lines(meta(), event("task_complete", error=error))).events
+    assert [e.reason for e in events if isinstance(e, SessionEnd)] == [reason]
+
+
 def test_old_versions_without_end_records_are_complete_when_nothing_is_open() -> None:
     def status(*body: dict[str, Any]) -> list[str]:
         given = lines(meta("0.50.0"), line("turn_context", model="m"), message("user", "Go."), *body)

@@ -156,6 +156,14 @@ def test_a_span_whose_times_run_backwards_is_used_and_noted() -> None:
     assert ("Bash", {"command": "pytest -q"}, "error") in session.calls()
 
 
+@pytest.mark.parametrize("value", [10**30, 1 << 64, -5, 1e308, "9" * 5000, None, [], True])
+def test_a_span_whose_time_is_impossible_is_used(value: object) -> None:
+    session = changed(7, startTimeUnixNano=value)
+    assert ("Bash", {"command": "pytest -q"}, "error") in session.calls()
+    session = changed(7, endTimeUnixNano=value)
+    assert ("Bash", {"command": "pytest -q"}, "error") in session.calls()
+
+
 def test_a_span_whose_parent_is_missing_is_used_and_noted() -> None:
     session = changed(0, parentSpanId=f"{0x99:016x}")
     (fault,) = session.faults

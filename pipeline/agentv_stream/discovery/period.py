@@ -18,6 +18,7 @@ _BACK = re.compile(r"(\d{1,7}(?:\.\d{1,3})?)([smhdw])")
 _DAY = re.compile(r"\d{4}-?\d{2}-?\d{2}")
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000}
 _LOCAL_TIME = "/etc/localtime"
+_DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,10 @@ class Zone:
         return str(self.zone) if self.zone is not None else _local_name()
 
     def at(self, time_ms: int) -> datetime:
-        """UTC ms as a time in this zone, without zone information."""
-        return datetime.fromtimestamp(nearest_date_ms(time_ms) / 1000, self.zone).replace(tzinfo=None)
+        """UTC ms as a time in this zone, without zone information; two days at least from the first and last date:
+        Python looks a day back for a change of the clocks, and zones differ from UTC by up to a day."""
+        near_ms = nearest_date_ms(time_ms, 2 * _DAY_MS)
+        return datetime.fromtimestamp(near_ms / 1000, self.zone).replace(tzinfo=None)
 
     def ms(self, when: datetime) -> int:
         """UTC ms of a time in this zone; a time with a zone of its own keeps it."""

@@ -80,9 +80,12 @@ def epoch_ms(value: float | None) -> int | None:
     return round(value) if value is not None and _FIRST <= value <= _LAST else None
 
 
-def nearest_date_ms(time_ms: int) -> int:
-    """The nearest UTC ms that a date can represent: a file's time may be tens of thousands of years ahead."""
-    return min(max(time_ms, _FIRST), _LAST)
+def nearest_date_ms(time_ms: int, margin_ms: int = 0) -> int:
+    """The nearest UTC ms that a date can represent: a file's time may be tens of thousands of years ahead.
+
+    `margin_ms` keeps a distance from the first and the last date.
+    """
+    return min(max(time_ms, _FIRST + margin_ms), _LAST - margin_ms)
 
 
 def whole_ms(duration_ms: float | None) -> int | None:

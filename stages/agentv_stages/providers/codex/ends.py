@@ -15,7 +15,8 @@ def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -
     decoder.close(None, batch)
     decoder.state.ends = True
     failed = given(p.error)
-    reason = (member(p.error, "message") or plain(p.error)) if failed else None
+    message = member(p.error, "message") if failed else None
+    reason = message if isinstance(message, str) else plain(p.error) or None
     status: Status = "error" if failed else "complete"
     if bytes(p.last_agent_message) == b"null" and not (failed or decoder.state.final or given(p.started_at)):
         status, reason = "unknown", "the turn ended without an answer"

@@ -7,6 +7,7 @@ any type. Tempo writes `batches` and `instrumentationLibrarySpans`.
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any, NamedTuple, cast
 
 from msgspec import Struct
@@ -120,7 +121,7 @@ def _value(value: Any, depth: int) -> Any:
 
 def _whole(value: object) -> int | None:
     if isinstance(value, (int, float)):
-        return int(value)
+        return int(value) if isfinite(value) else None
     return int(value) if isinstance(value, str) and len(value) < 20 and value.lstrip("-").isdecimal() else None
 
 
