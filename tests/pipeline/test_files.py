@@ -55,8 +55,10 @@ def test_what_is_missing_or_a_folder_is_told(tmp_path: Path) -> None:
         check_readable(tmp_path / "missing")
     with pytest.raises(SourceError, match=r"it is a directory; `agentv-stream import .*` reads a folder"):
         check_readable(tmp_path)
-    with pytest.raises(SourceError, match="No such file"):
+    with pytest.raises(SourceError, match=r"missing: No such file or directory$"):
         list(read_pieces(tmp_path / "missing"))
+    with pytest.raises(SourceError, match=f"{tmp_path.name}: Is a directory$"):
+        list(read_pieces(tmp_path))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

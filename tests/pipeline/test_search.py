@@ -176,7 +176,10 @@ def test_lines_fit_the_terminal_but_for_the_command(logs: Path, tmp_path: Path, 
     from support.terminal import in_terminal
 
     session = "b8425473-378d-4900-b141-91d8d9b6fab9"
-    (logs / f"{session}.jsonl").write_bytes(b"\n".join(claude_records(session, 3)) + b"\n")
+    records = claude_records(session, 3)
+    long = json.loads(records[0])
+    long["message"]["content"] = "word " * 40 + "please" + " word" * 40
+    (logs / f"{session}.jsonl").write_bytes(b"\n".join((json.dumps(long).encode(), *records[1:])) + b"\n")
     lines = in_terminal(tmp_path, columns, "search", "please", "--root", f"claude={logs}")
     assert lines
     assert max(len(line) for line in lines if "agentv-stream show" not in line) <= columns

@@ -148,7 +148,7 @@ def _snippet(place: Place, room: int) -> tuple[str, str, str]:
     """The text with what stands around it, in `room` columns; line ends and blanks become one blank."""
     before, found, after = (visible(part) for part in _plain(place))
     found = visible(found, max(room - 10, 10))
-    lead = min(MOST_BEFORE, max(room - columns(found), 0))
+    lead = min(MOST_BEFORE, max(room - columns(found) - bool(after), 0))  # of what follows at least an ellipsis
     if columns(before) > lead:
         cut = len(before)
         while cut and columns(before[cut - 1 :]) < lead:

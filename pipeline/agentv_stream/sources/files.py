@@ -160,7 +160,7 @@ def read_pieces(path: Path) -> Generator[bytes]:
     try:
         file = path.open("rb", buffering=0)
     except OSError as error:
-        raise SourceError(f"cannot read {path}: {error}") from error
+        raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
     with file:
         yield from unpacked(file, str(path))
 
@@ -194,7 +194,7 @@ def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
     except damage as error:
         raise DamagedArchive(f"cannot read {place}: {error}") from error
     except OSError as error:
-        raise SourceError(f"cannot read {place}: {error}") from error
+        raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
 
 
 def first_unpacked(file: BinaryIO, place: str, limit: int) -> bytes:
