@@ -59,6 +59,14 @@ def grow(folder: Path, lines: list[bytes], name: str = SESSION.name) -> None:
         file.writelines(lines)
 
 
+def next_run() -> list[bytes]:
+    """A further prompt and answer of SESSION."""
+    lines = SESSION.read_bytes().splitlines(keepends=True)
+    prompt = next(line for line in lines if b'"type":"user"' in line)
+    answer = next(line for line in reversed(lines) if b'"type":"assistant"' in line)
+    return [line.replace(b"00000000-", b"0000000a-").replace(b'"msg_', b'"msg_a') for line in (prompt, answer)]
+
+
 def test_an_end_is_reported_once_over_restarts_and_the_next_end_again(tmp_path: Path, append: str) -> None:
     lines = SESSION.read_bytes().splitlines(keepends=True)
     last = max(n for n, line in enumerate(lines) if b'"type":"assistant"' in line)
@@ -80,8 +88,7 @@ def test_an_end_is_reported_once_over_restarts_and_the_next_end_again(tmp_path: 
     grow(tmp_path, [b'{"type":"ai-title","aiTitle":"Other","sessionId":"%s"}\n' % SESSION.stem.encode()])
     tail(tmp_path, "--on", "ended", append)
     assert events(tmp_path) == []
-    prompt = next(line for line in lines if b'"type":"user"' in line).replace(b"00000000-", b"0000000a-")
-    grow(tmp_path, [prompt, lines[last].replace(b"00000000-", b"0000000a-").replace(b'"msg_', b'"msg_a')])
+    grow(tmp_path, next_run())
     tail(tmp_path, "--on", "ended", append)
     assert [event["event"] for event in events(tmp_path)] == ["ended"]
 
@@ -157,9 +164,13 @@ def test_a_command_that_fails_is_reported_and_nothing_else_fails(tmp_path: Path,
 
 def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     said: list[object] = []
+
+    def say(event: str, **facts: object) -> None:
+        said.append((event, facts["error"]))
+
     desk = Desk(tmp_path)
     commands = [("ended", ["sh", "-c", "tail -f /dev/null & wait"])]
-    actions = Actions(commands, lambda event, **facts: said.append((event, facts["error"])), limit_seconds=0.1)
+    actions = Actions(commands, say, limit_seconds=0.1)
     (desk.logs / SESSION.name).write_bytes(SESSION.read_bytes())
     desk.catch_up(actions=actions)
     actions.close(stopping=False)
@@ -177,10 +188,24 @@ def test_a_follower_that_stops_ends_its_commands(tmp_path: Path, monkeypatch: py
     actions.close(stopping=True)
 
 
-def test_logs_that_are_passed_over_are_not_reported(tmp_path: Path, append: str) -> None:
+def test_what_happened_before_following_began_is_not_reported(tmp_path: Path, append: str) -> None:
+    (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    options = ["--from", "end", "--check", "spec.yaml", "--on", "ended", append, "--on", "violation", append]
     grow(tmp_path, [SESSION.read_bytes()])
-    tail(tmp_path, "--from", "end", "--on", "ended", append)
+    records = [line + b"\n" for line in claude_records(ID, 3)]
+    grow(tmp_path, records[:6], f"{ID}.jsonl")
+    tail(tmp_path, *options)
+    grow(tmp_path, [b'{"type":"ai-title","aiTitle":"Other","sessionId":"%s"}\n' % SESSION.stem.encode()])
+    grow(tmp_path, records[6:], f"{ID}.jsonl")
+    for _ in range(2):
+        tail(tmp_path, *options)
     assert events(tmp_path) == []
+    grow(tmp_path, next_run())
+    tail(tmp_path, *options)
+    assert sorted((event["event"], event["id"]) for event in events(tmp_path)) == [
+        ("ended", SESSION.stem),
+        ("violation", SESSION.stem),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -101,11 +101,15 @@ class Actions:
         violations = _violations(session.chain.cases)  # in `chain` the end has decided all cases
         if facts.end is not None and not facts.open_end and status not in ("unknown", "incomplete", "running"):
             state = str(facts.end.source.row)
+            if facts.end.source.offset < session.inputs[0].mute_until:
+                self._pass_over(session, "ended", state)
+                self._pass_over(session, "failed", state)
             why = f"{status}: {chain.observer.reason}" if chain.observer.reason else status
             self._note(session, chain, outputs, "ended", [state], why, violations)
             if status != "complete":
                 self._note(session, chain, outputs, "failed", [state], why, violations)
-            violations = [case.name for case in chain.cases if case.result().verdict == "fail"]
+            if facts.end.source.offset >= session.inputs[0].mute_until:
+                violations = [case.name for case in chain.cases if case.result().verdict == "fail"]
         self._violated(session, chain, outputs, violations)
 
     def look(self, session: Followed) -> None:
@@ -119,8 +123,20 @@ class Actions:
         self._violated(session, chain, outputs, _violations(chain.cases))
 
     def _violated(self, session: Followed, chain: SessionChain, outputs: Outputs, cases: list[str]) -> None:
-        states = [f"{session.makes.specs[:16]} {case}" for case in cases]
+        prefix = session.makes.specs[:16]
+        for case in chain.cases:
+            at = case.decided.at if case.decided is not None else None
+            if case.name in cases and at is not None and at.offset < session.inputs[0].mute_until:
+                self._pass_over(session, "violation", f"{prefix} {case.name}")
+        states = [f"{prefix} {case}" for case in cases]
         self._note(session, chain, outputs, "violation", states, f"violated: {', '.join(cases)}", cases)
+
+    def _pass_over(self, session: Followed, event: Occasion, state: str) -> None:
+        """Marks a state as reported: it is from before the end of the log at which following began (`--from end`)."""
+        assert session.outputs is not None
+        known = session.outputs.reported.setdefault(event, [])
+        if state not in known:
+            known.append(state)
 
     def _note(
         self,
