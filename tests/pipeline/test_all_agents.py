@@ -72,7 +72,8 @@ def test_a_machine_without_sessions_is_nothing_to_read(tmp_path: Path, monkeypat
 def test_periods_are_said_in_the_same_words_everywhere(home: Path, tmp_path: Path) -> None:
     now = time.time()
     for i, log in enumerate(sorted((home / ".claude").rglob("*.jsonl"))):
-        os.utime(log, (now - (3 if i % 2 else 40) * DAY,) * 2)
+        changed = now - (3 if i % 2 else 40) * DAY
+        os.utime(log, (changed, changed))
     whole = run("sessions", "--json", "--limit", "0", "--provider", "claude").stdout.count("\n")
     parts = [
         run("sessions", "--json", "--limit", "0", "--provider", "claude", *words).stdout.count("\n")
@@ -94,7 +95,8 @@ def test_periods_are_said_in_the_same_words_everywhere(home: Path, tmp_path: Pat
 def test_import_leaves_out_what_last_changed_outside_of_the_period(home: Path) -> None:
     logs = home / ".claude"
     for log in logs.rglob("*.jsonl"):
-        os.utime(log, (time.time() - 40 * DAY,) * 2)
+        changed = time.time() - 40 * DAY
+        os.utime(log, (changed, changed))
     newest = logs / "projects" / "-work-p0" / "notes.jsonl"
     os.utime(newest)
     done = run("import", str(logs), "--dry-run", "--json", "-", "--since", "yesterday")

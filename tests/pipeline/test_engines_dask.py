@@ -60,7 +60,7 @@ def test_a_scheduler_that_goes_is_one_error_without_tracebacks(
             transcripts=tmp_path / "out",
             engine=f"dask://{address}",
             workers=2,
-            on_report=lambda *_: cluster.close(),
+            on_report=lambda report, task: cluster.close(),
         )
     assert not [record for record in caplog.records if record.name.startswith(("distributed.client", "tornado"))]
 

@@ -53,7 +53,7 @@ def test_the_help_fits_a_terminal_and_has_examples(name: str) -> None:
         (["show", str(STREAM), "--tool", "Bsh"], "no call of 'Bsh' in this session; did you mean 'Bash'?\n"),
         (["show", str(STREAM), "--turn", "x"], "--turn: 'x' is no range of turns; use 7, 3..5, 3.. or ..5\n"),
     ],
-    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+    ids=lambda value: " ".join(map(str, value[:2])) if isinstance(value, list) else "",  # pyright: ignore[reportUnknownArgumentType]
 )
 def test_a_mistake_is_told_with_what_was_meant(arguments: list[str], message: str, tmp_path: Path) -> None:
     ran = run(tmp_path, *arguments)

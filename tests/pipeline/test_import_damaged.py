@@ -16,6 +16,7 @@ from support.made_sessions import claude_session, make_folder, tree
 parquet = pytest.importorskip("pyarrow.parquet", reason="the Parquet extra is not installed")
 Pack = Callable[[bytes], bytes]
 LOG = claude_session(1, 3000)
+ALWAYS = (None, None, None, False)
 
 
 def zst(data: bytes) -> bytes:
@@ -99,8 +100,10 @@ def test_one_result_each_means_whole_ones(tmp_path: Path) -> None:
 def test_the_command_says_so_and_gives_four(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log.jsonl.gz"
     log.write_bytes(packed(gzip.compress, 0.6))
-    wanted = Wanted(str(tmp_path / "t"), None, None, None, None, None, "serial", None, False, True, (), False, 2000)
-    assert import_all([str(log)], wanted, dry_run=False, json=None, quiet=False) == 4
+    wanted = Wanted(
+        str(tmp_path / "t"), None, None, None, None, None, None, "serial", None, False, True, (), False, 2000
+    )
+    assert import_all([str(log)], wanted, ALWAYS, dry_run=False, json=None, quiet=False) == 4
     said = capsys.readouterr().err
     assert "1 session read" in said
     assert "1 failed" in said
@@ -169,8 +172,8 @@ def test_a_command_that_read_nothing_names_no_place(tmp_path: Path, capsys: pyte
     """It said `transcripts  .agentv/logs/{}`."""
     (tmp_path / "empty.jsonl").touch()
     place = str(tmp_path / "{provider}")
-    wanted = Wanted(place, None, None, None, None, None, "serial", None, False, True, (), False, 2000)
-    assert import_all([str(tmp_path / "empty.jsonl")], wanted, dry_run=False, json=None, quiet=False) == 3
+    wanted = Wanted(place, None, None, None, None, None, None, "serial", None, False, True, (), False, 2000)
+    assert import_all([str(tmp_path / "empty.jsonl")], wanted, ALWAYS, dry_run=False, json=None, quiet=False) == 3
     said = capsys.readouterr().err
     assert "empty.jsonl: the input is empty" in said
     assert "transcripts" not in said

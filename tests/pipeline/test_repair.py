@@ -128,7 +128,11 @@ def grow(log: Path) -> None:
         file.writelines(one + b"\n" for one in claude_records(SESSION, 16)[8:])
 
 
-@pytest.mark.parametrize("damage", [lambda path: os.truncate(path, 100), blanked], ids=["short", "other"])
+def shortened(path: Path) -> None:
+    os.truncate(path, 100)
+
+
+@pytest.mark.parametrize("damage", [shortened, blanked], ids=["short", "other"])
 def test_a_lost_output_gets_no_more_rows_while_one_of_its_logs_is_gone(
     tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from agentv_stream import summarize
 from agentv_stream.discovery.discover import find_sessions
@@ -31,9 +32,9 @@ def test_real_trajectories_give_what_a_count_of_their_steps_gives() -> None:
         assert (found.tool_use_summary["turns"], found.tool_use_summary["total_tool_calls"]) == (len(steps), len(steps))
         assert by_tool.get("Read", 0) == sum(word in READS for word in words)
         assert by_tool.get("Edit", 0) + by_tool.get("Write", 0) == sum(word in EDITS for word in words)
-        info = document.get("info") or {}
+        info: dict[str, Any] = document.get("info") or {}
         assert found.status == ("complete" if info.get("exit_status") == "submitted" else "incomplete")
-        stats = info.get("model_stats") or {}
+        stats: dict[str, Any] = info.get("model_stats") or {}
         assert found.tokens["input"] == (stats.get("tokens_sent") or None)
         assert found.tokens["output"] == (stats.get("tokens_received") or None)
         assert (found.session.dialect, found.unknown, dict(found.faults)) == ("swe-agent", {}, {})

@@ -99,7 +99,7 @@ def test_an_entry_that_grows_counts_once_and_a_partial_one_at_the_end_stays() ->
     assert texts(events_of(TASK, lines(entry("He", True)))) == ["He"]
 
 
-HISTORY = [
+HISTORY: list[dict[str, Any]] = [
     {
         "role": "assistant",
         "content": [{"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "slug.py"}}],

@@ -52,7 +52,8 @@ def make_day(home: Path, now_ms: int) -> dict[str, Path]:
     asked = next(i for i, line in enumerate(lines) if b'"name":"Bash"' in line or b'"name": "Bash"' in line)
     stuck = moved(b"".join(lines[: asked + 1]), now_ms - HOUR)
     logs["stuck"] = _write(logs["claude"].with_name("57c4c4ed-5b7e-4c1d-9a61-2d5e8f9b7c01.jsonl"), stuck)
-    os.utime(logs["stuck"], ((now_ms - HOUR) / 1000,) * 2)
+    changed = (now_ms - HOUR) / 1000
+    os.utime(logs["stuck"], (changed, changed))
     return logs
 
 

@@ -34,7 +34,7 @@ def csv_document(path: Path) -> Document:
     document = Document(path, [])
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
-        first: list[str] = next(reader, [])
+        first = next(reader, list[str]())
         header = [name.strip() for name in first]
         line = reader.line_num
         for cells in reader:

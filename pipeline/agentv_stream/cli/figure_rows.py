@@ -4,7 +4,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from agentv_stages.figures.counters import ToolSums
 from agentv_stages.figures.merge import UNKNOWN as UNKNOWN
@@ -120,7 +120,7 @@ def print_table(summary: Summary, by: Sequence[Dimension], order: Order, zone: Z
     rows, left_out = rows_of(summary, by, order)
     if not rows:
         return
-    cells: Callable[[Any], Cells] = _tool_cells if "tool" in by else _cells
+    cells = cast("Callable[[Any], Cells]", _tool_cells if "tool" in by else _cells)
     lines = [["  " * (len(row.names) - 1) + visible(label(by[len(row.names) - 1], row.names[-1], zone), 60),
               *cells(row.figures)] for row in rows]  # fmt: skip
     groups = sum(len(row.names) == 1 for row in rows) + left_out

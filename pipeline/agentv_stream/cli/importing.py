@@ -55,6 +55,10 @@ class Wanted:
     include_trace: bool = False
 
 
+def _print_line(line: bytes) -> None:
+    print_bytes(line + b"\n")
+
+
 def import_all(
     sources: Sequence[str],
     wanted: Wanted,
@@ -91,7 +95,7 @@ def import_all(
             "machine": settings.machine,
         }
         if wanted.jsonl == "-":
-            options |= {"jsonl": None, "on_result": lambda line: print_bytes(line + b"\n")}
+            options |= {"jsonl": None, "on_result": _print_line}
         written = (
             wanted.transcripts,
             wanted.trajectories,

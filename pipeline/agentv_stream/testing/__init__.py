@@ -23,8 +23,11 @@ __all__ = [
     "record_log",
     "record_values",
 ]
-_MODULES = {"Used": "expectation", "ProviderTests": "conformance"}
-_MODULES |= dict.fromkeys(("check_laws", "check_odd_shapes", "record_log", "record_values"), "laws")
+_MODULES = {
+    "Used": "expectation",
+    "ProviderTests": "conformance",
+    **dict.fromkeys(("check_laws", "check_odd_shapes", "record_log", "record_values"), "laws"),
+}
 
 if not TYPE_CHECKING:
 

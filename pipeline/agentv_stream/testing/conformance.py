@@ -145,7 +145,7 @@ class ProviderTests:
 
 def parametrize_logs(metafunc: pytest.Metafunc) -> None:
     """One test for each log of a subclass of `ProviderTests`; the plugin of pytest calls it."""
-    tests: type[object] | None = metafunc.cls  # pyright: ignore[reportUnknownMemberType] - pytest's
+    tests: type[object] | None = metafunc.cls  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - pytest's
     if "log" not in metafunc.fixturenames or tests is None or not issubclass(tests, ProviderTests):
         return
     folder = metafunc.definition.path.parent

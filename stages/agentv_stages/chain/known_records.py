@@ -104,7 +104,7 @@ class KnownRecords:
     def compress(self) -> None:
         """Makes the numbers of the noted records."""
         timed = self._timed
-        numbers = [
+        numbers: list[int] = [
             (source.time_ms & _TIMES) << _SUM_BITS | crc32(source.base_id.encode("utf-8", "surrogatepass")) & _SUMS  # type: ignore[operator]  # noted records have a time
             for source in self.noted
         ]

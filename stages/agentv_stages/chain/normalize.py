@@ -69,9 +69,10 @@ class Normalize:
         for i, event in enumerate(events):
             kind = type(event)
             if kind is ToolResult:
-                payload = event.output_json  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
-                if payload is not None and len(payload) > LONGEST_SHALLOW:
-                    events[i] = capped(event, payload, batch)
+                result: ToolResult = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
+                payload = result.output_json
+                if payload is not None and len(payload) > LONGEST_SHALLOW:  # pyright: ignore[reportUnknownArgumentType] - msgspec's Raw
+                    events[i] = capped(result, payload, batch)
             elif kind is ToolCall:
                 typed: ToolCall = event  # type: ignore[assignment]  # as above
                 if len(typed.input_json) > LONGEST_SHALLOW:

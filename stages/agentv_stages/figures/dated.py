@@ -111,7 +111,8 @@ class Dated:
                 state.model = event.model or state.model  # type: ignore[union-attr]  # as above
             if begun and event is begun[0]:
                 begun.popleft()
-                state.spans[self._span(event.model)].turns += 1
+                answer: AssistantText | Reasoning | ToolCall = event
+                state.spans[self._span(answer.model)].turns += 1
 
     def _span(self, model: str | None) -> int:
         state = self.state

@@ -99,7 +99,7 @@ class AcpState(Struct):
     requests: dict[str, str] = {}
     answered: Repeats = field(default_factory=Repeats, name="told")
     """The answers to prompts seen so far."""
-    permissions: dict[str, PermissionRequest] = field(default_factory=dict, name="asked")
+    permissions: dict[str, PermissionRequest] = field(default_factory=dict[str, PermissionRequest], name="asked")
     aliases: dict[str, str] = {}
     """Other ids of calls: of permission requests, or of calls that were announced after their request."""
     unannounced: dict[str, bool] = {}

@@ -67,7 +67,7 @@ class State(Struct):
     ended: list[Script] = []
     silent: list[Script] = []
     pending: list[Copy] = []
-    recent_texts: list[int] = field(default_factory=list, name="said")
+    recent_texts: list[int] = field(default_factory=list[int], name="said")
     said_id: str = ""
     user_seen: bool = False
     turns: list[list[str]] = []
