@@ -56,3 +56,10 @@ def test_a_summary_without_lists_has_no_keys_for_them() -> None:
     summary = typed(Stats().summary(lists=False))
     assert "tool_sequence" not in summary
     assert b"tool_sequence" not in msgspec.json.encode(summary)
+
+
+def test_unequal_is_the_contrary_of_equal() -> None:
+    by_kind = typed(Stats().summary()).by_kind
+    same = dict(by_kind.items())
+    assert (by_kind == same, by_kind != same) == (True, False)
+    assert (by_kind == {**same, "read": 1}, by_kind != {**same, "read": 1}) == (False, True)

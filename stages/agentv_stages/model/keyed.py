@@ -29,6 +29,10 @@ class Keyed(Struct, frozen=True):
             return self._members() == dict(other.items())  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType] - any mapping
         return NotImplemented
 
+    def __ne__(self, other: object) -> bool:  # msgspec's own compares types
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
     __hash__ = None  # type: ignore[assignment]  # its members are lists and maps
 
     def __repr__(self) -> str:
