@@ -155,7 +155,7 @@ def test_each_set_of_options_has_its_own(logs: Path) -> None:
 
 def test_another_release_reads_everything(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures(logs)
-    monkeypatch.setattr(kept_figures, "running_version", lambda: "0.0.1")
+    monkeypatch.setattr(kept_figures, "reading_version", lambda: "0.0.1")
     assert figures(logs).cached == 0
 
 
@@ -269,7 +269,7 @@ def test_what_is_shown_is_the_same_byte_for_byte(tmp_path: Path, monkeypatch: py
                 beside.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(chance.choice(spare), beside)
             case _:
-                monkeypatch.setattr(kept_figures, "running_version", lambda step=step: f"0.{step}")
+                monkeypatch.setattr(kept_figures, "reading_version", lambda step=step: f"0.{step}")
         view = (*chance.choice(VIEWS), *chance.choice(((), ("--no-subagents",), ("--no-prices",))))
         plain = shown(folder, *view, "--no-cache")
         for _ in range(2):

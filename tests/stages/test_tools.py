@@ -99,7 +99,7 @@ def test_every_row_is_whole(provider: str) -> None:
         assert (one.kind, one.edit) == (kind, edit), one
         assert one.edit <= (one.kind == "write")
         assert not one.shell or one.tool == "Bash"
-        assert one.prefix == (one.rest_key is not None)
+        assert one.prefix or one.rest_key is None
         assert table.resolve(one.native).tool == one.tool
 
 

@@ -90,11 +90,19 @@ class Line(Struct, gc=False):
 
 
 class State(Struct):
-    """`answer` is the id of the answer that items belong to; empty before its first item."""
+    """`answer` is the id of the answer that items belong to; empty before its first item. `ended` is the last text of
+    an answer: an end, unless the answer also has a call."""
 
     session_id: str | None = None
     model: str | None = None
     answer: str = ""
+    ended: Source | None = None
+    ended_place: str = ""
+
+    def end(self, batch: Batch) -> None:
+        if self.ended is not None:
+            batch.events.append(SessionEnd(self.ended, self.ended_place, "complete"))
+            self.ended = None
 
 
 decode_line = Decoder(Line).decode
@@ -131,11 +139,12 @@ class ItemsDecoder:
             self._item(decode_item(data), "", self.context.source(record), record, batch)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        self.state.end(batch)
 
     def _response(self, line: Line, items: list[Raw], record: Record, batch: Batch) -> None:
         state, source = self.state, self.context.source(record, from_epoch(line.created_at))
         found = read_each(items, decode_item, "output", record, batch)
+        state.end(batch)
         state.answer, state.model = line.id or f"r{record.row}", line.model
         batch.events.append(SessionInfo(source, "", model=line.model))
         for place, item in found:
@@ -152,6 +161,8 @@ class ItemsDecoder:
 
     def _item(self, item: Item, place: str, source: Source, record: Record, batch: Batch) -> None:
         state, kind, add = self.state, item.type or ("message" if item.role else ""), batch.events.append
+        if not state.answer or kind == "function_call_output" or (kind == "message" and item.role != "assistant"):
+            state.end(batch)
         if kind == "function_call_output":
             state.answer = "" if not place else state.answer
             output = item.output if given(item.output) else None
@@ -168,12 +179,12 @@ class ItemsDecoder:
         if kind != "message" and kind != "reasoning" and not kind.endswith(_HOSTED):
             batch.unknown_type(kind, record)
             return
-        state.answer = state.answer or f"answer-{record.row}{place}"
+        state.answer, state.ended = state.answer or f"answer-{record.row}{place}", None
         answer, model = state.answer, state.model
         if kind == "message":
             text = text_of(item.content) if given(item.content) else ""
             add(AssistantText(source, place, answer, to_raw(text), model=model))
-            add(SessionEnd(source, place, "complete"))
+            state.ended, state.ended_place = source, place
         elif kind == "reasoning":
             text = text_of(item.summary) if given(item.summary) else ""
             add(Reasoning(source, place, answer, to_raw(text), model=model))
