@@ -65,7 +65,7 @@ def do_task(work: Work, task: Task) -> bytes:
 
 @lru_cache(maxsize=4)
 def _folder_of(run: str, thread: int) -> ListedFolder:
-    """The listing that all tasks of a run share in one thread: a folder may hold the sessions of many tasks."""
+    """The listing that all tasks of an import share in one thread: a folder may hold the sessions of many tasks."""
     return ListedFolder()
 
 
@@ -94,7 +94,7 @@ class Worker:
         self.work = work
         self.task = task
         self.report = Report(task=task.number)
-        self.folder = _folder_of(work.run, get_ident())
+        self.folder = _folder_of(work.run, get_ident()) if work.run else ListedFolder()
         self.staging: Staging | None = None
         SYNC.set(work.sync)
 
