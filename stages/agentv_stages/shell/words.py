@@ -4,10 +4,13 @@ Most texts are simple and are read by one regular expression; `reader` reads the
 """
 
 import re
+import sys
 
 from agentv_stages.shell.powershell import exchanged, is_powershell, put_back
 from agentv_stages.shell.reader import MAX_COMMANDS, Command, Pipeline, Reader, begins, expanded
 
+FAST = sys.version_info >= (3, 11, 5)
+"""Before, `re` lost its place in a possessive group whose last round failed, so `_TOKEN` misread texts (gh-106052)."""
 _SIMPLE = re.compile(r"[\w./:@%+,=~^ -]+")
 _TOKEN = re.compile(
     r"""
@@ -45,7 +48,7 @@ def split_shell(text: str, already_read: bool = False) -> list[Pipeline]:
 
 
 def _split(text: str, already_read: bool) -> list[Pipeline]:
-    simple = _split_simple(text)
+    simple = _split_simple(text) if FAST else None
     return Reader(text, already_read).read() if simple is None else simple
 
 
