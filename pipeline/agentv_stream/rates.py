@@ -159,9 +159,9 @@ def rates_of(model: str) -> list[DatedTiers]:
 
 
 def _tiers_on(prices: Any, info: Any, day: Any) -> list[Tier]:
-    price = info.get_prices(datetime.combine(day, _NOON, UTC))
-    values: list[Any] = list(vars(price).values())
-    starts: set[int] = {tier.start for value in values for tier in getattr(value, "tiers", ())}
+    price: Any = info.get_prices(datetime.combine(day, _NOON, UTC))
+    members: dict[str, Any] = price.__dict__
+    starts: set[int] = {tier.start for value in members.values() for tier in getattr(value, "tiers", ())}
     out: list[Tier] = []
     for least in sorted({0, *(start + 1 for start in starts)}):
         size = Decimal(max(1, least))

@@ -60,7 +60,7 @@ def test_an_unknown_model_has_no_rate(tmp_path: Path, model: str) -> None:
 def test_impossible_tokens_have_no_price() -> None:
     rates = Rates()
     for tokens in (Tokens(10, 30, 0, 0, 1), Tokens(10, 0, 5, 9, 1), Tokens(10**16, 0, 0, 0, 1)):
-        assert rates._cost(Span(None, MODELS[0], tokens=tokens)) is None
+        assert rates._cost(Span(None, MODELS[0], tokens=tokens)) is None  # pyright: ignore[reportPrivateUsage] - what it gives for nonsense
 
 
 def test_sums_of_spans_are_the_estimate_of_the_session(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class Grouping:
     ) -> None:
         self.summary = Summary(whole=Figures())
         self.undated = 0
-        self._by = [dimension for dimension in by if dimension != "tool"] or ["all"]
+        self._by: list[Dimension] = [dimension for dimension in by if dimension != "tool"] or ["all"]
         self._zone, self._estimate = zone, estimate
         self._since, self._until = (None if ms is None else ms // SLOT_MS for ms in (period.since_ms, period.until_ms))
         self._bounded = period != ALWAYS

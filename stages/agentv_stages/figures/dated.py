@@ -111,8 +111,7 @@ class Dated:
                 state.model = event.model or state.model  # type: ignore[union-attr]  # as above
             if begun and event is begun[0]:
                 begun.popleft()
-                answer: AssistantText | Reasoning | ToolCall = event
-                state.spans[self._span(answer.model)].turns += 1
+                state.spans[self._span(event.model)].turns += 1  # pyright: ignore[reportAttributeAccessIssue,reportUnknownMemberType,reportUnknownArgumentType]
 
     def _span(self, model: str | None) -> int:
         state = self.state
