@@ -1,0 +1,132 @@
+"""Whether a session makes progress. In: its events, in order. Out: a `Stall`, or None. Has no clock of its own.
+
+The live view, the metrics and `tail --on stalled` share this rule.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from agentv_stages.chain.pair import MOST_OPEN
+from agentv_stages.model.event import (
+    MAIN,
+    AnyEvent,
+    AssistantText,
+    Notification,
+    SessionEnd,
+    ToolCall,
+    ToolResult,
+    UserText,
+    call_key,
+)
+from agentv_stages.model.recent import remember
+from agentv_stream.units import age_text
+
+SILENT_SECONDS = 120.0
+LONG_CALL_SECONDS = 300.0
+ABANDONED_SECONDS = 86_400.0  # a session that is silent for a day was left, or its agent was killed
+RETRIES = 3
+RETRY_NAMES = frozenset(("api_retry", "api_error", "retry", "stream_error"))
+WAITING_NAMES = frozenset(("permission_request", "elicitation", "user_input_request"))
+
+Reason: TypeAlias = Literal["permission", "retries", "repeated-failure", "open-call", "silence"]
+
+
+@dataclass(frozen=True)
+class Stall:
+    """Why a session makes no progress; `text` is for people, and contains an age or a count that grows."""
+
+    reason: Reason
+    text: str
+
+
+@dataclass(frozen=True)
+class OpenCall:
+    """A call without a result, and when it was seen (UTC ms)."""
+
+    name: str
+    since_ms: int
+
+
+@dataclass
+class Progress:
+    """Collects from the events of one session what the rule needs."""
+
+    open_calls: dict[str, OpenCall] = field(default_factory=dict[str, OpenCall])
+    last_event_ms: int | None = None
+    repeats: int = 0  # how many times in a row the same call failed
+    retries: int = 0
+    waiting: bool = False
+    answered: bool = False  # the last thing on the main stream is an answer
+    _dated: bool = False  # some event has a time
+    _last_failed: str = ""
+
+    def take(self, event: AnyEvent, now_ms: int) -> int:
+        """Takes the next event; returns its time (UTC ms). `now_ms` is used if no event so far has a time."""
+        time_ms = self._time(event, now_ms)
+        if event.source.stream == MAIN and isinstance(event, AssistantText | ToolCall | ToolResult | UserText):
+            self.answered = isinstance(event, AssistantText)
+        if isinstance(event, Notification):
+            self.retries += event.name in RETRY_NAMES
+            self.waiting = self.waiting or event.name in WAITING_NAMES
+        elif isinstance(event, SessionEnd):
+            if event.source.stream == MAIN:
+                self.waiting = False
+        else:
+            self.waiting, self.retries = False, 0
+        if isinstance(event, ToolCall):
+            remember(self.open_calls, call_key(event), OpenCall(event.tool or event.name, time_ms), MOST_OPEN)
+        elif isinstance(event, ToolResult):
+            if not event.partial:
+                self.open_calls.pop(call_key(event.call or event), None)
+            self._result(event)
+        return time_ms
+
+    def _time(self, event: AnyEvent, now_ms: int) -> int:
+        if event.source.time_ms is not None:
+            time_ms = event.source.time_ms
+            self.last_event_ms = max(self.last_event_ms or 0, time_ms) if self._dated else time_ms
+            self._dated = True
+            return time_ms
+        if not self._dated or self.last_event_ms is None:
+            self.last_event_ms = now_ms
+        return self.last_event_ms  # a record without a time shows no time of activity if others have one
+
+    def _result(self, result: ToolResult) -> None:
+        if result.outcome in ("ok", None):
+            self.repeats, self._last_failed = 0, ""
+            return
+        call = result.call
+        same = f"{call.name} {bytes(call.input_json)[:2000]!r}" if call is not None else ""
+        self.repeats = self.repeats + 1 if same and same == self._last_failed else 1
+        self._last_failed = same
+
+    def silent_seconds(self, now_ms: int) -> float | None:
+        """The age of the last event; None if there is none."""
+        return (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else None
+
+    def rests(self, has_end: bool) -> bool:
+        """Whether it waits for its user: its last word is an answer, and its agent writes no end (`has_end`)."""
+        return self.answered and not has_end
+
+    def stalled(self, now_ms: int, ended: bool, has_end: bool) -> Stall | None:
+        """Why it makes no progress; None if it does, or has ended, or was left, or waits for its user.
+
+        `ended`: its last run has ended. `has_end`: the logs of its dialect contain an end.
+        """
+        silent = self.silent_seconds(now_ms) or 0.0
+        if silent > ABANDONED_SECONDS:
+            return None
+        if self.waiting:
+            return Stall("permission", "waiting for permission")
+        if ended:
+            return None
+        if self.retries >= RETRIES:
+            return Stall("retries", f"retry loop ({self.retries} retries)")
+        if self.repeats >= RETRIES:
+            return Stall("repeated-failure", f"same call failed {self.repeats} times")
+        oldest = min(self.open_calls.values(), key=lambda call: call.since_ms, default=None)
+        if oldest is not None and (age := (now_ms - oldest.since_ms) / 1000) > LONG_CALL_SECONDS:
+            return Stall("open-call", f"{oldest.name} open for {age_text(age)}")
+        if silent > SILENT_SECONDS and not self.open_calls and not self.rests(has_end):
+            return Stall("silence", f"no events for {age_text(silent)}")
+        return None
