@@ -60,7 +60,8 @@ $(JUDGE)/$(AGENTV):
 
 judge: $(VENV)/.dev $(JUDGE)/$(AGENTV)  ## AgentV reads our transcripts, and gives the verdicts that we give
 	AGENTV_STREAM_AGENTV=$${AGENTV_STREAM_AGENTV:-$(abspath $(JUDGE))/node_modules/agentv} \
-		$(BIN)/python -m pytest tests/pipeline/test_agentv_readback.py tests/stages/test_trajectory_against_agentv.py
+		$(BIN)/python -m pytest tests/pipeline/test_agentv_readback.py \
+		tests/pipeline/test_example_specs_against_agentv.py tests/stages/test_trajectory_against_agentv.py
 
 lint: $(VENV)/.dev  ## ruff: rules and format
 	$(BIN)/ruff check .
