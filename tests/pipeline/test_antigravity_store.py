@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentv_stages.providers.antigravity import PROVIDER
-from agentv_stages.providers.antigravity.protobuf import read_message
-from agentv_stages.providers.antigravity.step_fields import STEP
+from agentv_stages.providers.antigravity.protobuf import STEP, read_message
 from agentv_stream import summarize
 from agentv_stream.stores.database import StoreError
 from agentv_stream.stores.rows import read_rows, read_session

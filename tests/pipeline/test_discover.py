@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentv_stages.providers import all_providers, get_provider
-from agentv_stages.providers.codex.titles import title_index
+from agentv_stages.providers.codex.companions import title_index
 from agentv_stream.bulk import import_sessions
 from agentv_stream.cli import build
 from agentv_stream.discovery.discover import find_sessions, in_project, pick, project_of, tree

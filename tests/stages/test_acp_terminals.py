@@ -12,8 +12,7 @@ from agentv_stages.model.event import (
     SessionInfo,
     UserText,
 )
-from agentv_stages.providers.acp import PROVIDER
-from agentv_stages.providers.acp.detect import speaker
+from agentv_stages.providers.acp import PROVIDER, speaker
 from agentv_stages.providers.acp.version2 import UPDATES
 from support.decoding import best, calls, check_laws, decoded, dialect, head, lines, results
 

@@ -8,7 +8,7 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import Notification, Retract, SlashCommand, TokenUsage, UserText
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.claude.branches import MOST_RECORDS
-from agentv_stages.providers.claude.queued import Queue
+from agentv_stages.providers.claude.notices import Queue
 from support.claude_disk import DISK, answer, line, only, tell, user
 from support.decoding import lines, pushed, results
 

@@ -9,7 +9,7 @@ from agentv_stages.model.event import Source
 from agentv_stages.model.patch import read_patch
 from agentv_stages.providers.claude.blocks import slash_command
 from agentv_stages.providers.gemini import part_in_id
-from agentv_stages.providers.gemini.names import tool_name
+from agentv_stages.providers.gemini.tools import tool_name
 from support.vscode_chats import only, tool
 
 SOURCE = Source("log", 0, 0, 0)

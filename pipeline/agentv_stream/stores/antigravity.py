@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from agentv_stages.model.store import Stage
-from agentv_stages.providers.antigravity.protobuf import Values, read_message
-from agentv_stages.providers.antigravity.step_fields import ERROR, GENERATION, STEP
+from agentv_stages.providers.antigravity.protobuf import ERROR, GENERATION, STEP, Values, read_message
 from agentv_stream.stores.database import Tables, text
 from agentv_stream.stores.store import Store, StoredMessage, StoredSession
 

@@ -9,8 +9,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, ToolResult, sidechain
 from agentv_stages.model.payload import text_of
 from agentv_stages.model.provider import REFUSED, Companion, DecodeContext, Folder
-from agentv_stages.providers.antigravity.places import FULL, LOGS, SHORT, parts_of
-from agentv_stages.providers.antigravity.transcript import TranscriptDecoder
+from agentv_stages.providers.antigravity.transcript import FULL, LOGS, SHORT, TranscriptDecoder, parts_of
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_AGENTS = 1024

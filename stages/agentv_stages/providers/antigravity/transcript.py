@@ -31,8 +31,28 @@ from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_js
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.antigravity.calls import SHELL, requested
-from agentv_stages.providers.antigravity.places import FULL, session_of
 from agentv_stages.providers.antigravity.wire import Call, Entry, decode_entry
+
+# The place of a session's transcript: `<root>/brain/<session id>/.system_generated/logs/transcript.jsonl`.
+
+SHORT = "transcript.jsonl"
+FULL = "transcript_full.jsonl"
+"""The transcript with nothing cut, where a version writes one."""
+LOGS = ".system_generated/logs"
+_PLACE = re.compile(r"(?:(.*)/)?([^/]+)/\.system_generated/logs/(transcript(?:_full)?\.jsonl)(?:\.gz|\.zst)?\Z")
+
+
+def parts_of(path: str) -> tuple[str, str, str] | None:
+    """The folder of all sessions (with a slash, or empty), the session's id and the name of the file."""
+    found = _PLACE.match(path.replace("\\", "/"))
+    return None if found is None else (f"{found[1]}/" if found[1] is not None else "", found[2], found[3])
+
+
+def session_of(path: str) -> str | None:
+    """The session id in the path of a transcript; None for a file that lies elsewhere."""
+    parts = parts_of(path)
+    return None if parts is None else parts[1]
+
 
 LOSSES = (
     "tokens, cost",

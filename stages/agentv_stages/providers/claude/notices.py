@@ -1,13 +1,90 @@
-"""Lines of a session on disk that are not messages but worth reporting: commands, hooks, retries, attachments."""
+"""Lines that are not messages but worth reporting: commands, hooks, retries, attachments, queued prompts."""
 
 import hashlib
 
+from msgspec import Raw, Struct
+
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Level, Notification, SessionEnd, SlashCommand, Source, Status, UserText
-from agentv_stages.model.payload import text_of
+from agentv_stages.model.payload import decode_json, plain_text, text_of
 from agentv_stages.providers.claude.blocks import slash_command
 from agentv_stages.providers.claude.catalogue import QUIET_SUBTYPES, TOLD_SUBTYPES
-from agentv_stages.providers.claude.wire import MetaLine
+from agentv_stages.providers.claude.wire import MetaLine, SystemLine, before
+
+# Prompts that a person typed while a turn ran and that the model received within that turn.
+#
+# Versions before 2.1.104 log them only as queue operations: `enqueue` with the text, later `remove`, in some versions
+# without the text. Later versions also log an attachment, which is used instead. After `dequeue` comes an ordinary
+# user line; `popAll` put the texts back into the input field.
+#
+# Source: Claude Code 2.0.30, 2.1.90, 2.1.330 and 2.1.332 in the terminal.
+
+_LOGS_ATTACHMENTS = [2, 1, 104]
+_MOST_WAITING = 64
+_NO_PROMPT = ("<", "/")  # notices of background tasks, and commands
+
+
+class Queue(Struct):
+    """The texts that wait, oldest first; empty for versions that log attachments."""
+
+    waiting: list[str] = []
+
+    def delivered(self, operation: str, text: str | None, version: str | None) -> str | None:
+        """The prompt that a queue operation gave to the model within a turn; None for any other operation."""
+        if not before(version, _LOGS_ATTACHMENTS):
+            return None
+        waiting = self.waiting
+        if operation == "enqueue":
+            if len(waiting) < _MOST_WAITING:
+                waiting.append(text or "")
+            return None
+        if operation != "remove":
+            del waiting[: 1 if operation == "dequeue" else None]
+            return None
+        if text is None:
+            alike = len({prompt.startswith(_NO_PROMPT) for prompt in waiting}) == 1
+            text, waiting[:1] = waiting[0] if alike else None, []
+        elif text in waiting:
+            waiting.remove(text)
+        return text if text and not text.startswith(_NO_PROMPT) else None
+
+
+def notice_of(name: str, line: SystemLine) -> tuple[str, Level] | None:
+    """Message and level of a notice; None for an unknown subtype."""
+    if name == "compact_boundary":
+        return f"context compaction {short(line.compact_metadata)}".strip(), "info"
+    if name == "api_retry":
+        why = short(line.error) or short(line.error_status)
+        return f"retry {line.attempt or '?'} of {line.max_retries or '?'}: {why}", "warning"
+    if name == "hook_response":
+        level: Level = "warning" if line.outcome == "error" else "debug"
+        return f"hook {line.hook_name or line.hook_event or ''}: {line.outcome or 'done'}", level
+    if name == "task_started":
+        return line.description or line.task_id or "", "info"
+    if name == "task_notification":
+        return f"task {line.status or 'ended'}: {line.summary or ''}", "info"
+    if name == "permission_denied":
+        why = short(line.message)
+        return f"permission denied for {line.tool_name or 'a tool'}{': ' if why else ''}{why}", "warning"
+    if name in ("informational", "notification", "local_command_output", "local_command"):
+        return short(line.content or line.text or line.message), "info"
+    if name in TOLD_SUBTYPES:
+        return short(line.content or line.message) or TOLD_SUBTYPES[name], "warning"
+    return None
+
+
+def short(raw: Raw) -> str:
+    if not raw:
+        return ""
+    return text_of(raw)[:300] or bytes(raw)[:300].decode("utf-8", "replace")
+
+
+def short_errors(raw: Raw) -> str:
+    """A list of errors as one text; anything else as its own text."""
+    value = decode_json(raw)
+    errors = list(map(plain_text, value)) if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - decoded JSON
+    return "; ".join(filter(None, errors))[:300] or short(raw)
+
 
 _ENDS: dict[str, Status] = {
     "structured_output": "complete",

@@ -6,8 +6,7 @@ Source: logs of Claude Code 1.0.128 to 2.1.332, headless and from its terminal.
 import re
 
 from agentv_stages.model.event import Outcome
-from agentv_stages.providers.claude.versions import since
-from agentv_stages.providers.claude.wire import PermissionDecision, SessionLine
+from agentv_stages.providers.claude.wire import PermissionDecision, SessionLine, since
 
 INTERRUPTED = b'"[Request interrupted by user'
 _EXIT_CODE = re.compile(rb'"(?:Error: )?Exit code (\d{1,3})\b(\\n\[Request interrupted by user)?')

@@ -11,7 +11,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import AssistantText, SessionEnd, SessionInfo, Source, Status, TokenUsage
 from agentv_stages.model.repeats import checksum
 from agentv_stages.model.times import whole_ms
-from agentv_stages.providers.claude.stream_notices import short, short_errors
+from agentv_stages.providers.claude.notices import short, short_errors
 from agentv_stages.providers.claude.stream_state import StreamState
 from agentv_stages.providers.claude.usage import less, model_shares, more, session_usage, token_usage
 from agentv_stages.providers.claude.wire import ModelUsage, ResultLine, Usage

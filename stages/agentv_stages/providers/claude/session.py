@@ -28,11 +28,13 @@ from agentv_stages.model.payload import text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.claude.blocks import (
+    MARK,
     SYNTHETIC_MODEL,
     LastUsage,
     assistant_blocks,
     interrupts,
     piece_of,
+    put_back,
     user_blocks,
     user_string,
 )
@@ -40,9 +42,15 @@ from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.copies import Copies, Found
 from agentv_stages.providers.claude.forks import fingerprint
-from agentv_stages.providers.claude.kept import MARK, put_back
-from agentv_stages.providers.claude.notices import attached, end_of_run, generated, progress, renamed, tell_system
-from agentv_stages.providers.claude.queued import Queue
+from agentv_stages.providers.claude.notices import (
+    Queue,
+    attached,
+    end_of_run,
+    generated,
+    progress,
+    renamed,
+    tell_system,
+)
 from agentv_stages.providers.claude.refusals import REJECTED, denial_outcome, was_interrupted
 from agentv_stages.providers.claude.usage import model_shares, session_usage, token_usage
 from agentv_stages.providers.claude.wire import (

@@ -34,9 +34,9 @@ from agentv_stages.providers.claude.blocks import (
     user_string,
 )
 from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES
+from agentv_stages.providers.claude.notices import notice_of, short
 from agentv_stages.providers.claude.refusals import REJECTED, denial_outcome
 from agentv_stages.providers.claude.run_result import emit_result
-from agentv_stages.providers.claude.stream_notices import notice_of, short
 from agentv_stages.providers.claude.stream_state import StreamState
 from agentv_stages.providers.claude.usage import token_usage
 from agentv_stages.providers.claude.wire import (

@@ -18,8 +18,7 @@ from agentv_stages.model.provider import (
     Provider,
     Start,
 )
-from agentv_stages.providers.cline import task_files
-from agentv_stages.providers.cline.companions import companions
+from agentv_stages.providers.cline.companions import companions, kept_in, task_companions
 from agentv_stages.providers.cline.session import LOSSES as SESSION_LOSSES
 from agentv_stages.providers.cline.session import SessionDecoder
 from agentv_stages.providers.cline.stream import LOSSES as STREAM_LOSSES
@@ -71,7 +70,7 @@ def _task_entry(line: Mapping[str, Any]) -> bool:
 
 def all_companions(path: str, folder: Folder) -> list[Companion]:
     """The files of a session of the command line, or of a task."""
-    return companions(path, folder) or task_files.companions(path, folder)
+    return companions(path, folder) or task_companions(path, folder)
 
 
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
@@ -142,5 +141,5 @@ PROVIDER = Provider(
         *_TASKS,
     ),
     companions=all_companions,
-    kept_outputs=task_files.kept_in,
+    kept_outputs=kept_in,
 )

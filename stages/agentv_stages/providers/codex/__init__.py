@@ -3,7 +3,7 @@
 from agentv_stages.model.deltas import DELTA_TEXT
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, LogRoot, Provider, Start, TitleIndex
 from agentv_stages.providers.codex.app_server import AppServerDecoder
-from agentv_stages.providers.codex.companions import companions
+from agentv_stages.providers.codex.companions import companions, title_index, titles
 from agentv_stages.providers.codex.copied_history import history_of
 from agentv_stages.providers.codex.detect import (
     detect_app_server,
@@ -16,7 +16,6 @@ from agentv_stages.providers.codex.old_exec import OldExecDecoder
 from agentv_stages.providers.codex.old_rollout import OldRolloutDecoder
 from agentv_stages.providers.codex.rollout import RolloutDecoder
 from agentv_stages.providers.codex.stream import ExecDecoder
-from agentv_stages.providers.codex.titles import title_index, titles
 from agentv_stages.providers.codex.tools import TABLE
 
 _NO_TIMES = "times of any kind"

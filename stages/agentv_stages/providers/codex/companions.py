@@ -1,4 +1,4 @@
-"""Finds the rollouts that belong to a session: further files of its thread, and those of its sub-agents.
+"""Finds the rollouts that belong to a session (further files of its thread, and sub-agents), and titles of threads.
 
 A rewound thread continues in a further file (0.169), named `rollout-<time>-<thread>_<its own id>`, possibly in another
 day's folder. Reading the first file includes the others, in the order of their times. A sub-agent's file names its
@@ -14,10 +14,51 @@ import sys
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 from agentv_stages.model.payload import decode_json
 from agentv_stages.model.provider import Companion, DecodeContext, Folder
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.codex.copied_history import history_of, in_other_days
+
+# Titles of Codex threads. In: `session_index.jsonl` beside the folder of sessions. Out: titles by thread id.
+#
+# Rollouts do not contain the name that a person gives a thread. The last of several lines for one thread counts.
+# Source: Codex 0.171, `{"id", "thread_name", "updated_at"}`; its databases hold the same names (`state_5.sqlite`).
+
+_SESSIONS = re.compile(r"(?:^|/)(?:archived_)?sessions/(?:\d{4}/\d\d/\d\d/)?[^/]+\Z")
+
+
+class _Line(Struct, gc=False):
+    id: str | None = None
+    thread_name: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def title_index(path: str) -> str | None:
+    """The path of the index that may name the thread of a rollout; None where the folders are not Codex' own."""
+    found = _SESSIONS.search(path)
+    if found is None:
+        return None
+    home = path[: found.start()]
+    return f"{home}/session_index.jsonl" if home or path[:1] == "/" else "session_index.jsonl"
+
+
+def titles(data: bytes) -> dict[str, str]:
+    """The titles in an index, by thread id."""
+    found: dict[str, str] = {}
+    for line in data.split(b"\n"):
+        try:
+            entry = _decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if entry.id and entry.thread_name:
+            found[entry.id] = entry.thread_name
+    return found
+
 
 # Only the beginning of a file is read, and it may be cut off, so members are searched for as bytes. Inside a JSON
 # string their quotes would be escaped, so text cannot be mistaken for them. In versions with parents they precede the

@@ -10,7 +10,7 @@ from agentv_stages.model.event import SessionInfo, Source
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.codex.conversation import Conversation
-from agentv_stages.providers.codex.ends import end_of_log
+from agentv_stages.providers.codex.rollout import end_of_log
 from agentv_stages.providers.codex.wire import decode_old_line, member
 
 

@@ -12,11 +12,12 @@ import re
 
 from agentv_stages.chain.foreign import other_session
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.event import Notification, Retract, SessionInfo, Source, UserText
+from agentv_stages.model.event import Notification, Retract, SessionEnd, SessionInfo, Source, Status, UserText
 from agentv_stages.model.payload import given
 from agentv_stages.model.repeats import check, checksum
-from agentv_stages.model.times import Time, parse_iso
-from agentv_stages.providers.codex import copied_history, ends, usage
+from agentv_stages.model.times import Time, parse_iso, whole_ms
+from agentv_stages.providers.codex import copied_history, usage
+from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.items import END_EVENTS, Items
 from agentv_stages.providers.codex.rollout_catalogue import (
     CALLS,
@@ -30,6 +31,42 @@ from agentv_stages.providers.codex.rollout_catalogue import (
     UNNAMED,
 )
 from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, member, plain, word
+
+# Ends of turns and logs in Codex's rollouts. In: the event that ends a turn, or the end of the log. Out: a status.
+
+
+def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
+    """A turn that ended by itself, successfully or with an error. The versions that do not say yet when it started
+    (to 0.130) do not say either that it failed: one without an answer may have.
+    """
+    decoder.close(None, batch)
+    decoder.state.ends = True
+    failed = given(p.error)
+    message = member(p.error, "message") if failed else None
+    reason = message if isinstance(message, str) else plain(p.error) or None
+    status: Status = "error" if failed else "complete"
+    if bytes(p.last_agent_message) == b"null" and not (failed or decoder.state.final or given(p.started_at)):
+        status, reason = "unknown", "the turn ended without an answer"
+    batch.events.append(SessionEnd(source, "", status, reason, duration_ms=whole_ms(p.duration_ms)))
+
+
+def aborted(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
+    """An interrupted turn. One that a goal began and that did nothing is no end: `exec` exits and leaves it."""
+    decoder.close(source, batch)
+    if p.turn_id is not None and p.turn_id == decoder.state.idle_turn:
+        batch.events.append(Notification(source, "", "turn_aborted", "a turn for the goal was left as it began"))
+        return
+    decoder.state.over = True
+    duration = whole_ms(p.duration_ms)
+    batch.events.append(SessionEnd(source, "", "interrupted", p.reason, duration_ms=duration))
+
+
+def end_of_log(decoder: Conversation, batch: Batch) -> None:
+    """The end of a rollout without an end record: complete if it ends with an answer and no call is open."""
+    whole = decoder.state.final and not decoder.state.open
+    source = Source(decoder.context.file, 0, 0, 0, None, decoder.context.stream)
+    batch.events.append(SessionEnd(source, "-flush", "complete" if whole else "unknown", "end of the log"))
+
 
 _VERSION = re.compile(r"0\.(\d+)")
 _TURNS = frozenset(
@@ -129,7 +166,7 @@ class RolloutDecoder(Items):
         state = self.state
         self.close(None, batch)
         if not (state.ends or state.over) and (state.started or state.final or state.user_seen or state.open):
-            ends.end_of_log(self, batch)
+            end_of_log(self, batch)
 
     def _event(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
         kind = p.type
@@ -156,9 +193,9 @@ class RolloutDecoder(Items):
                 self.state.window = p.model_context_window
                 batch.events.append(SessionInfo(source, "", context_window=p.model_context_window))
         elif kind == "task_complete" or kind == "turn_complete":
-            ends.completed(self, p, source, batch)
+            completed(self, p, source, batch)
         elif kind == "turn_aborted":
-            ends.aborted(self, p, source, batch)
+            aborted(self, p, source, batch)
         elif kind in NOTICES:
             self._notice(p, source, batch)
         elif kind == "thread_rolled_back":

@@ -12,7 +12,6 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import AssistantText, Level, Notification, SessionEnd
 from agentv_stages.model.payload import given, text_json
 from agentv_stages.model.provider import DecodeContext
-from agentv_stages.providers.continue_.detect import COMPACTED
 from agentv_stages.providers.continue_.wire import decode_line
 
 LOSSES = (
@@ -20,6 +19,16 @@ LOSSES = (
     "an answer that is JSON itself: it is printed without anything that shows whose it is",
     "the prompt, the model, tokens, cost, times, the session's id and folder, the version",
     "errors (they go to standard error)",
+)
+WRAPPED = "Response was not valid JSON, so it was wrapped in a JSON object"
+"""The `note` beside an answer that is not JSON itself."""
+COMPACTED = "Chat history compacted"
+"""All that the prompt `/compact` prints."""
+NOTICES = frozenset(
+    (
+        *("Auto-compacting triggered", "Auto-compacted successfully", COMPACTED),
+        "Auto-compaction failed, continuing without compaction",
+    )
 )
 _LEVELS: dict[str, Level] = {"warning": "warning"}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from agentv_stages.model.deltas import ACP_DELTA, DELTA_TEXT
 from agentv_stages.model.provider import PROMPT, About, DecodeContext, Dialect, Head, LogRoot, Provider, Start
-from agentv_stages.providers.acp.detect import detect, speaker
+from agentv_stages.providers.acp import detect, speaker
 from agentv_stages.providers.acp.session import AcpDecoder
 from agentv_stages.providers.copilot.acp import HABITS
 from agentv_stages.providers.copilot.catalogue import KNOWN

@@ -19,17 +19,16 @@ from agentv_stages.model.payload import ABSENT, EMPTY_STRING, text_json, text_of
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import checksum
 from agentv_stages.model.times import parse_iso
-from agentv_stages.providers.copilot import copies, notices, prompts, session, usage, wire
+from agentv_stages.providers.copilot import notices, session, usage, wire
 from agentv_stages.providers.copilot.catalogue import KNOWN
-from agentv_stages.providers.copilot.deltas import Events, give_up, number_of, pending_of
 from agentv_stages.providers.copilot.results import arguments, ended, mcp_name
-from agentv_stages.providers.copilot.state import EventsState
+from agentv_stages.providers.copilot.state import Events, EventsState, give_up, number_of, pending_of
 
 MOST_OPEN = 10_000
 PARTS = tuple(f"-{i}" for i in range(64))
 RARE: dict[str, Callable[[Events, wire.Rare, Source, Batch], None]] = {
-    "user.message": prompts.user,
-    "system.notification": prompts.system,
+    "user.message": notices.user,
+    "system.notification": notices.system,
     "session.usage_record": usage.recorded,
     "assistant.usage": usage.called,
     "session.start": session.facts,
@@ -39,7 +38,7 @@ RARE: dict[str, Callable[[Events, wire.Rare, Source, Batch], None]] = {
     "session.title_changed": session.facts,
     "session.tools_updated": session.facts,
     "session.auto_mode_resolved": session.facts,
-    "session.info": copies.info,
+    "session.info": session.info,
     "session.compaction_complete": usage.compacted,
     "session.error": session.error,
     "session.idle": session.idle,
@@ -77,7 +76,7 @@ class EventsDecoder:
         }
 
     def decode(self, record: Record, batch: Batch) -> None:
-        if self.state.begun_ms is not None and copies.is_copy(self.state, record, batch):
+        if self.state.begun_ms is not None and session.is_copy(self.state, record, batch):
             return
         try:
             line = self._read(record.data)

@@ -10,7 +10,7 @@ from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.model.repeats import checksum
 from agentv_stages.model.tokens import known_sum
 from agentv_stages.providers.copilot import notices, wire
-from agentv_stages.providers.copilot.deltas import Events
+from agentv_stages.providers.copilot.state import Events
 
 Scope: TypeAlias = Literal["call", "segment", "session"]
 MOST_KEYS = 64

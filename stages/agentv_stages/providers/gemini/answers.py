@@ -18,12 +18,12 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import to_raw
 from agentv_stages.model.recent import remember
 from agentv_stages.model.times import parse_iso
-from agentv_stages.providers.gemini.names import tool_name
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
 from agentv_stages.providers.gemini.parts import is_empty, message_text
 from agentv_stages.providers.gemini.prompts import Session
 from agentv_stages.providers.gemini.results import outcome_of, output_of, plain_output
 from agentv_stages.providers.gemini.state import KEEP, Emitted
+from agentv_stages.providers.gemini.tools import tool_name
 from agentv_stages.providers.gemini.wire import Call, CallHead, ChatMessage, PlainCall, PlainMessage, Tokens
 
 ENDED = frozenset(("success", "error", "cancelled"))

@@ -28,8 +28,8 @@ from agentv_stages.model.payload import EMPTY_STRING, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, check
 from agentv_stages.model.times import parse_iso, whole_ms
-from agentv_stages.providers.gemini.names import tool_name
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
+from agentv_stages.providers.gemini.tools import tool_name
 from agentv_stages.providers.gemini.wire import Failure, Stats, StreamLine, decode_failure, decode_models, decode_stream
 
 LOSSES = (

@@ -24,7 +24,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import decode_json, given, one_line, plain_text, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import Time, parse_iso, whole_ms
-from agentv_stages.providers.generic.own_calls import own_call
+from agentv_stages.providers.generic.tools import own_call
 from agentv_stages.providers.generic.wire import (
     AtifCallExtra,
     AtifDocument,

@@ -19,7 +19,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.message import call_names
 from agentv_stages.model.payload import EMPTY_STRING, decode_json, given, plain_text, text_json, to_raw
 from agentv_stages.model.times import Time, parse_iso, whole_ms
-from agentv_stages.providers.generic.own_calls import own_call
+from agentv_stages.providers.generic.tools import own_call
 from agentv_stages.providers.generic.wire import (
     Call,
     CallFacts,

@@ -12,7 +12,7 @@ from msgspec.json import Decoder
 
 from agentv_stages.model.payload import ABSENT, given
 from agentv_stages.model.times import Time
-from agentv_stages.providers.generic.own_calls import OwnFacts
+from agentv_stages.providers.generic.tools import OwnFacts
 
 Shape = TypeVar("Shape")
 

@@ -17,7 +17,7 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.acp.catalogue import FROM_CLIENT, QUIET_METHODS
 from agentv_stages.providers.grok import session
-from agentv_stages.providers.grok.ends import ended, reason_of
+from agentv_stages.providers.grok.notices import ended, reason_of
 from agentv_stages.providers.grok.tools import SPAWN
 from agentv_stages.providers.grok.wire import SessionLine, decode_completed, decode_session
 

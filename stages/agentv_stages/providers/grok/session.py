@@ -34,10 +34,8 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats, checksum
 from agentv_stages.model.times import epoch_ms, whole_ms
-from agentv_stages.providers.grok.ends import ended, reason_of
-from agentv_stages.providers.grok.notices import notice
+from agentv_stages.providers.grok.notices import ended, notice, reason_of
 from agentv_stages.providers.grok.parts import answer_spent, author_of, text_block, turn_ledger, working_folder
-from agentv_stages.providers.grok.recent_messages import RecentMessages
 from agentv_stages.providers.grok.results import OVER, effective_call, returned
 from agentv_stages.providers.grok.usage import Bill, of_model, of_turn, only_model, spent
 from agentv_stages.providers.grok.wire import (
@@ -51,6 +49,41 @@ from agentv_stages.providers.grok.wire import (
     UpdateMeta,
     decode_session,
 )
+
+# The last messages of a Grok session, for its rewinds. In: ids. Out: the ids that a rewind retracts.
+
+_MOST = 1_024
+
+
+class RecentMessages(Struct):
+    """Ids of the last messages, oldest first, and the messages at which prompts began."""
+
+    ids: list[str] = []
+    prompts: list[tuple[int, str]] = []
+
+    def add(self, message_id: str, prompt: int | None = None) -> None:
+        """Adds a message; a message that continues is in the list already."""
+        ids = self.ids
+        if not ids or ids[-1] != message_id:
+            if len(ids) >= _MOST:
+                del ids[: _MOST // 4]
+            ids.append(message_id)
+        if prompt is not None:
+            if len(self.prompts) >= _MOST:
+                del self.prompts[: _MOST // 4]
+            self.prompts.append((prompt, message_id))
+
+    def since(self, prompt: int) -> tuple[str, ...]:
+        """Removes and returns the messages from a prompt on, as far as they are remembered."""
+        first = next((i for i, (index, _) in enumerate(self.prompts) if index >= prompt), None)
+        if first is None:
+            return ()
+        message_id = self.prompts[first][1]
+        at = self.ids.index(message_id) if message_id in self.ids else 0
+        retracted = tuple(self.ids[at:])
+        del self.ids[at:], self.prompts[first:]
+        return retracted
+
 
 LOSSES = (
     "the agent's version, the title",

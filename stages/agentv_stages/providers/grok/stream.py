@@ -29,7 +29,7 @@ from agentv_stages.model.payload import text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.grok.agents import MOST, Agents
-from agentv_stages.providers.grok.ends import COMPACTION, MAX_TURNS, compaction, ended, reason_of
+from agentv_stages.providers.grok.notices import COMPACTION, MAX_TURNS, compaction, ended, reason_of
 from agentv_stages.providers.grok.results import OVER, effective_call, returned
 from agentv_stages.providers.grok.usage import Spending, only_model, spent
 from agentv_stages.providers.grok.wire import StreamLine, decode_stream

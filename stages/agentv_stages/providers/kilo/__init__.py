@@ -6,13 +6,12 @@ from typing import Any
 
 from agentv_stages.model.provider import PROMPT, About, Head, LogRoot, Provider, Start
 from agentv_stages.providers.kilo.tools import TABLE
-from agentv_stages.providers.opencode import EXPORT, ROWS, STREAM
+from agentv_stages.providers.opencode import EXPORT, ROWS, STREAM, member
+from agentv_stages.providers.opencode import detect_export as is_export
+from agentv_stages.providers.opencode import detect_rows as is_row
+from agentv_stages.providers.opencode import detect_stream as is_stream
 from agentv_stages.providers.opencode.acp import habits
 from agentv_stages.providers.opencode.children import companions
-from agentv_stages.providers.opencode.detect import detect_export as is_export
-from agentv_stages.providers.opencode.detect import detect_rows as is_row
-from agentv_stages.providers.opencode.detect import detect_stream as is_stream
-from agentv_stages.providers.opencode.detect import member
 
 # Distinguishes Kilo's logs from OpenCode's, whose shapes they have.
 #

@@ -24,7 +24,7 @@ from agentv_stages.model.event import (
 )
 from agentv_stages.model.payload import EMPTY_STRING, to_raw
 from agentv_stages.model.tokens import FIELDS
-from agentv_stages.providers.generic.own_calls import OwnFacts, own_call
+from agentv_stages.providers.generic.tools import OwnFacts, own_call
 from agentv_stages.providers.otlp import names
 from agentv_stages.providers.otlp.contents import (
     Spoken,

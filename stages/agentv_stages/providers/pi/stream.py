@@ -28,7 +28,6 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import check
 from agentv_stages.model.scripts import emit_output, let_all_go, let_go
 from agentv_stages.model.times import from_epoch
-from agentv_stages.providers.pi.growing import grow, unfinished
 from agentv_stages.providers.pi.messages import (
     assistant,
     blocks_of,
@@ -42,7 +41,7 @@ from agentv_stages.providers.pi.messages import (
 from agentv_stages.providers.pi.notices import beside, notice
 from agentv_stages.providers.pi.scripts import TOOL
 from agentv_stages.providers.pi.snapshots import SHORT, is_whole_update
-from agentv_stages.providers.pi.stream_state import StreamState
+from agentv_stages.providers.pi.stream_state import StreamState, grow, unfinished
 from agentv_stages.providers.pi.wire import (
     NAMES,
     QUIET,
