@@ -46,6 +46,7 @@ class RowFacts(Struct):
     late: bool | UnsetType = UNSET
     thinking: list[str] | UnsetType = UNSET
     parent_call: str | UnsetType = UNSET
+    order: list[int] | UnsetType = UNSET
     calls: dict[str, CallFacts] | UnsetType = UNSET
 
 

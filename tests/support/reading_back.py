@@ -33,7 +33,26 @@ LIMITS = {
     "max_turns": 3,
     "max_first_edit_turn": 2,
 }
+CONDITIONS: list[Config] = [
+    *({"outcome": outcome} for outcome in ("ok", "error", "denied", "cancelled", "unpaired")),
+    {"exit_code": 0},
+    {"exit_code": [1, 2, 127]},
+    {"outcome": "ok", "max_ms": 500},
+    {"stream": "main"},
+    {"stream": "sub", "outcome": ["ok", "error"]},
+]
+"""Of a call: how it ended, and on which stream."""
 ENTRIES: list[Config] = [
+    *(
+        {"type": "tool-trajectory", "mode": mode, "expected": [{"tool": "Read"}, {"kind": "execute", **condition}]}
+        for condition in CONDITIONS
+        for mode in ("in_order", "superset")
+    ),
+    *(
+        {"type": "tool-trajectory", "mode": "any_order", "minimums": {"kind:execute": {"min": 2, **condition}}}
+        for condition in CONDITIONS
+    ),
+    *({"type": "forbid", "calls": [{"call": "kind:execute", **condition}]} for condition in CONDITIONS),
     {"type": "tool-trajectory", "mode": "any_order", "minimums": {"Bash": 1, "Read": 1, "Edit": 1, "kind:write": 1}},
     *({"type": "tool-trajectory", "mode": mode, "expected": STEPS} for mode in ("in_order", "exact", "superset")),
     {"type": "tool-trajectory", "mode": "subset", "expected": [{"tool": "Bash"}, {"kind": "read"}, {"tool": "Edit"}]},
@@ -54,6 +73,7 @@ ENTRIES: list[Config] = [
     *({"type": "forbid", "calls": [form]} for form in FORMS),
     *({"type": "watched-commands", "used": [program]} for program in PROGRAMS),
     *({"type": kind, "max": 1} for kind in ("max-repeats", "cycles")),
+    *({"type": kind, "max": n} for kind in ("no-progress", "repeated-failures") for n in (0, 1, 2)),
     {
         "type": "composite",
         "assertions": [{"type": "max-turns", "max": 3}, {"type": "forbid", "calls": ["Bash(sleep *)"]}],
@@ -61,17 +81,11 @@ ENTRIES: list[Config] = [
     {"type": "is-json"},
     *({"type": kind, "value": "done"} for kind in KINDS if kind != "is-json"),
 ]
-OPEN = frozenset(("no-progress", "repeated-failures"))
-"""Evaluators that a transcript does not give back yet: the order of the results of parallel calls, 3 recordings."""
 SPEC = [
     {**entry, "name": f"{entry['type']} {number}, {streams}", "streams": streams}
     for number, entry in enumerate(ENTRIES)
     for streams in ("main", "all")
 ]
-ORDERED = frozenset(("tool-trajectory", "expected-tool-calls", "trajectory:tool-sequence", "max-repeats", "cycles"))
-BETWEEN_AGENTS = frozenset(entry["name"] for entry in SPEC if entry["streams"] == "all" and entry["type"] in ORDERED)
-"""Entries that need the order of calls of several agents: a row holds all calls of an answer, so a sub-agent's call
-that began between two of them is read back after both."""
 CONTRADICTED = "at the end the log says"
 """In assertions about a limit that sums exceeded before the log's own, lower total, which a transcript has first."""
 CONTEXT = Context(expected_calls=({"tool": "Read", "input": {"file_path": "calc.py"}}, {"tool": "Bash"}))

@@ -50,6 +50,7 @@ class ConsolidateState(Struct):
     waiting: dict[int, Message] = {}
     last_ids: dict[str, str] = {}
     early: dict[str, TokenUsage] = {}
+    places: int = 0
 
 
 class Consolidate:
@@ -65,6 +66,7 @@ class Consolidate:
         self._open: dict[str, tuple[Message, PairedCall]] = {}  # by `call_key`
         self._last_ids: dict[str, str] = {}  # by stream: the message that was emitted last
         self._early: dict[str, TokenUsage] = {}  # by stream: tokens of a message of which nothing else came yet
+        self._places = 0  # calls and results so far
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -88,7 +90,8 @@ class Consolidate:
                     if len(message.calls) >= MOST_CALLS:
                         message = self._assistant(event, out)  # type: ignore[arg-type]  # as above
                         message.late = True
-                    paired = PairedCall(event)  # type: ignore[arg-type]  # as above
+                    self._places += 1
+                    paired = PairedCall(event, None, self._places)  # type: ignore[arg-type]  # as above
                     message.calls.append(paired)
                     message.open += 1
                     self._open[call_key(event)] = (message, paired)  # type: ignore[arg-type]  # as above
@@ -142,14 +145,15 @@ class Consolidate:
     def snapshot(self) -> ConsolidateState:
         """The messages that are unfinished or waiting; `restore` finds the open calls in them."""
         turns = self._turns.snapshot()
-        return ConsolidateState(self._next, turns, self._current, self._waiting, self._last_ids, self._early)
+        last, early = self._last_ids, self._early
+        return ConsolidateState(self._next, turns, self._current, self._waiting, last, early, self._places)
 
     def restore(self, snapshot: object, /) -> None:
         state = convert(snapshot, ConsolidateState, from_attributes=True)
         self._next = state.next_index
         self._turns.restore(state.turns)
         self._current, self._waiting, self._last_ids = state.current, state.waiting, state.last_ids
-        self._early = state.early
+        self._early, self._places = state.early, state.places
         for message in (*self._current.values(), *self._waiting.values()):
             message.open = 0
             if self._redact is not None:
@@ -163,7 +167,7 @@ class Consolidate:
         stream = source.stream
         if stream in self._current:
             self._close(stream, out)
-        message = Message(self._next, role, source, message_id, end_ms=source.time_ms)
+        message = Message(self._next, role, source, message_id, end_ms=source.time_ms, before=self._places)
         self._next += 1
         if len(self._current) >= MOST_STREAMS:
             self._close(next(name for name in self._current if name != MAIN), out)
@@ -217,6 +221,7 @@ class Consolidate:
                 return  # its message was emitted with the call marked as open
             message = Message(self._next, "tool", event.source, event.call_id, end_ms=event.source.time_ms, late=True)
             self._next += 1
+            self._places += 1
             if event.call is not None:
                 message.calls.append(PairedCall(event.call, event))
             if event.output_json is not None:
@@ -225,6 +230,9 @@ class Consolidate:
             return
         message, paired = entry
         paired.result = event
+        if event.outcome != "unpaired":
+            self._places += 1
+            paired.result_place = self._places
         message.open -= 1
         if not message.open and message.index in self._waiting:
             del self._waiting[message.index]

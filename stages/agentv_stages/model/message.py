@@ -12,10 +12,15 @@ Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
 
 
 class PairedCall(Struct):
-    """A tool call and its result; `result` is None while the call is open, and stays None if none ever comes."""
+    """A tool call and its result; `result` is None while the call is open, and stays None if none ever comes.
+
+    `call_place` and `result_place` count the calls and results of the session, of all streams, up to this one.
+    """
 
     call: ToolCall
     result: ToolResult | None = None
+    call_place: int = 0
+    result_place: int = 0
 
     def __repr__(self) -> str:
         ended = "open" if self.result is None else self.result.outcome or "ok"
@@ -35,7 +40,8 @@ class Message(Struct):
     `injected`: written by the agent's program in the user's name; `synthetic`: in the model's ("API Error: …").
     `retracted`: the log took it back. `late`: holds only parts that came after its message was emitted. `open` counts
     the calls without a result. `foretold`: `usage` came before the rest of the message, so it may belong to an answer
-    that never came. `content_pieces` and `thinking_pieces` belong to a message that is not complete yet.
+    that never came. `before` counts the calls and results of the session before the message. `content_pieces` and
+    `thinking_pieces` belong to a message that is not complete yet.
     """
 
     index: int
@@ -55,6 +61,7 @@ class Message(Struct):
     late: bool = False
     open: int = 0
     foretold: bool = False
+    before: int = 0
     content_pieces: list[Raw] = []
     thinking_pieces: list[Raw] = []
 
@@ -66,6 +73,16 @@ class Message(Struct):
     def text(self) -> str:
         """The text of the message, its blocks joined; "" where there is none. Images and the like are left out."""
         return "".join(text_of(block) for block in self.content)
+
+    @property
+    def order(self) -> list[int]:
+        """The places of its calls and results among those of the session: of each call, then of its result, 0 where
+        there is none. Empty where the row says it: they come one after the other, and nothing else between them."""
+        places = [place for paired in self.calls for place in (paired.call_place, paired.result_place)]
+        known = [place for place in places if place]
+        follow = list(range(self.before + 1, self.before + 1 + len(known)))
+        calls_first = [place for place in (*places[::2], *places[1::2]) if place]
+        return [] if follow in (known, calls_first) else places
 
     def append(self, place: Literal["content", "thinking"], body: Raw, delta: bool) -> None:
         """Adds a block, or with `delta` a piece that continues the last one; pieces are joined once, by `seal`.

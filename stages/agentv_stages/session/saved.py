@@ -17,7 +17,7 @@ from agentv_stages.figures.facts import Facts
 from agentv_stages.figures.result import Counters, Observer
 from agentv_stages.figures.totals import TotalsState
 from agentv_stages.model.event import ToolResult, call_key
-from agentv_stages.model.message import Message, PairedCall
+from agentv_stages.model.message import Message
 from agentv_stages.model.payload import NULL
 from agentv_stages.model.stage import Stateful
 
@@ -162,4 +162,4 @@ def _without_results(message: Message, results: list[SavedResult]) -> Message:
     for place, paired in enumerate(message.calls):
         if paired.result is not None:
             results.append(SavedResult.of(paired.result, message.index, place))
-    return replace(message, calls=[PairedCall(paired.call) for paired in message.calls])
+    return replace(message, calls=[replace(paired, result=None) for paired in message.calls])

@@ -284,6 +284,8 @@ def _metadata(message: Message, facts: list[bytes], parts: list[Any]) -> None:
         parent = message.calls[0].call.parent_call
         if parent is not None:
             parts += (b',"parent_call":', _encode(parent))
+        if message.role == "assistant" and (order := message.order):
+            parts += (b',"order":', _encode(order))
         parts += (b',"calls":{', b",".join(facts), b"}")
     parts.append(b"}}")
 

@@ -1,9 +1,9 @@
 """Transcripts read back: AgentV's shapes A, B and C, its normalised transcript, replay fixtures, and our own rows.
 
 Rows are emitted in the order of `message_index`, which may differ from the order in the file: a row that comes early is
-held until the rows before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`,
-`target`) in one file are several sessions in one input; their call ids are kept separate. Totals are the file's
-(`transcript_token_usage`); every row repeats them, or only the first or last has them.
+held until the rows before it have come (at most 10,000 rows and 32 MiB). Names are canonical already. Rows of several
+groups (`test_id`, `target`) in one file are several sessions in one input; their call ids are kept separate. Totals are
+the file's (`transcript_token_usage`); every row repeats them, or only the first or last has them.
 End rule: our own rows record how the session ended, beside its totals. Others have none; a transcript that ends with an
 answer whose calls all have results counts as complete. In our own rows of a session without an end each model call has
 its row, so a session that ends with calls was broken off.
@@ -35,6 +35,7 @@ from agentv_stages.model.payload import given, one_line, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import Time, parse_iso, whole_ms
 from agentv_stages.providers.generic.messages import OUTCOMES, at_time, facts_of, message_events, usage_event
+from agentv_stages.providers.generic.places import Places
 from agentv_stages.providers.generic.wire import (
     Ending,
     MoreTokens,
@@ -92,7 +93,8 @@ def turn_events(turn: Turn, made_id: str, source: Source, at: str, batch: Batch)
     return unanswered
 
 
-MOST_HELD = 1_000
+MOST_HELD = 10_000
+MOST_HELD_BYTES = 32 << 20
 NATIVE = 1
 """`Source.answer` of our own rows: their message ids are the log's, so rows with different ids are different."""
 _NO_SOURCE, _NO_TOKENS = RowSource(), MoreTokens()
@@ -114,6 +116,8 @@ class State(Struct):
     groups: int = 0
     next_index: int = 0
     held: dict[int, Held] = {}
+    held_bytes: int = 0
+    places: Places = field(default_factory=Places)
     total: str = ""
     last_role: str = ""
     unanswered: int = 0
@@ -183,13 +187,16 @@ class TranscriptDecoder:
             self._totals(row, record, batch)
         if index > state.next_index:
             state.held[index] = Held(record.data, record.row, record.offset, record.length)
-            if len(state.held) > MOST_HELD:
+            state.held_bytes += len(record.data)
+            if len(state.held) > MOST_HELD or state.held_bytes > MOST_HELD_BYTES:
                 self._release(batch)
             return
         self._row(row, record, batch)
         state.next_index = max(state.next_index, index + 1)
         while state.next_index in state.held:
-            self._held(state.held.pop(state.next_index), batch)
+            held = state.held.pop(state.next_index)
+            state.held_bytes -= len(held.data)
+            self._held(held, batch)
             state.next_index += 1
 
     def _release(self, batch: Batch) -> None:
@@ -198,6 +205,8 @@ class TranscriptDecoder:
             self._held(state.held[index], batch)
             state.next_index = index + 1
         state.held.clear()
+        state.held_bytes = 0
+        state.places.release(batch.events)
 
     def _held(self, held: Held, batch: Batch) -> None:
         self._row(decode_row(held.data), Record(held.data, held.offset, held.row, size=held.length), batch)
@@ -208,6 +217,7 @@ class TranscriptDecoder:
         state.group = _group_name(row)
         state.groups += 1
         state.next_index = 0
+        state.places = Places()
         state.total = ""
         state.ending = Ending()
         state.earlier_ms = state.duration_ms or 0
@@ -285,7 +295,10 @@ class TranscriptDecoder:
         source = at_time(self._source(record, facts.stream), message.start_time or message.startTime)
         if facts.message_id:
             source = replace(source, answer=NATIVE)
+        first = len(batch.events)
         state.unanswered += message_events(message, facts, model, message_id, prefix, source, at, batch)
+        if facts.message_id:
+            state.places.row(batch.events, first, facts.order or ())
         if message.role in ("user", "assistant"):
             state.last_role = message.role
             state.asks = bool(facts.message_id and (message.tool_calls or message.toolCalls))

@@ -61,6 +61,7 @@ class Facts(Struct, gc=False):
     retracted: bool | None = None
     thinking: list[Raw] | None = None
     parent_call: str | None = None
+    order: list[int] | None = None
     calls: dict[str, CallFacts] | None = None
 
 
