@@ -14,8 +14,8 @@ from agentv_stream.bulk import copies
 from agentv_stream.bulk.find import find_units
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
+from agentv_stream.stores.changes import revisions
 from agentv_stream.stores.source import StoreSource
-from agentv_stream.stores.store import revisions
 from support import grok_sessions, kimi_forks, rewound_threads
 from support.consuming import SESSION
 from support.following import Desk

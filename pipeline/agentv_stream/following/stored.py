@@ -1,9 +1,9 @@
 """Sessions in a database (OpenCode's) as logs that can be followed.
 
-A store is queried only when its files have changed, and for at most a fiftieth of the time. A session's rows are taken
-when they are final, each once, identified by its message's id: rows are updated in place until then, and may be again
-later (a summary is put into a prompt, an old output is cut), which does not change the rows that were taken. Rows that
-are not final are shown at rest, like the unfinished last line of a file.
+A store is queried only when its files have changed: its newest rows for at most a tenth of the time, all of them for a
+fiftieth. A session's rows are taken when they are final, each once, identified by its message's id: rows are updated in
+place until then, and may be again later (a summary is put into a prompt, an old output is cut), which does not change
+the rows that were taken. Rows that are not final are shown at rest, like the unfinished last line of a file.
 """
 
 import os
@@ -15,10 +15,12 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stream.discovery.places import LAST_NS, Found, Root, Signature, stores
 from agentv_stream.errors import SourceError
 from agentv_stream.following.growing import Change, GrowingFile, Mark, OpenFiles
-from agentv_stream.stores.rows import StoredRow, read_rows
-from agentv_stream.stores.store import STORE_SIGN, revisions, unread_part
+from agentv_stream.stores.changes import Changes
+from agentv_stream.stores.rows import ReadPart, StoredRow, read_rows
+from agentv_stream.stores.store import STORE_SIGN
 
 SHARE = 50.0
+LOOK_SHARE = 10.0
 MUTE_ALL = 1 << 62  # a position after every row that exists when a store is first read
 Files = tuple[tuple[int, int] | None, ...]
 
@@ -33,13 +35,17 @@ class Stores:
 
     def __init__(self, say: Callable[..., None], clock: Callable[[], float] = time.monotonic) -> None:
         self.troubles: dict[str, str] = {}  # by store
-        self.share = SHARE  # a query that took 1 s is not repeated for this many seconds
+        self.share = SHARE  # a count that took 1 s is not repeated for this many seconds
+        self.look_share = LOOK_SHARE  # the same for a look at the newest rows
         self.pause = 1.0  # seconds until a store that could not be read is retried
         self._say = say
         self._clock = clock
         self._files: dict[str, Files] = {}
+        self._counted: dict[str, Files] = {}  # the files as they were when all rows were counted
+        self._changes: dict[str, Changes] = {}
         self._known: dict[str, dict[str, Signature]] = {}
         self._look_at: dict[str, float] = {}
+        self._count_at: dict[str, float] = {}
 
     def found(self, root: Root) -> Iterator[Found]:
         """Every session in the stores below a root. Sub-agents' sessions are part of the session that started them."""
@@ -59,27 +65,33 @@ class Stores:
         files = (_stamp(store), _stamp(store + "-wal"))
         begun = self._clock()
         known = self._known.setdefault(store, {})
-        if files == self._files.get(store) or begun < self._look_at.get(store, 0.0):
+        count = files != self._counted.get(store) and begun >= self._count_at.get(store, 0.0)
+        if begun < self._look_at.get(store, 0.0) or not (count or files != self._files.get(store)):
             return known
         if files[0] is None:
             known.clear()
-            self._files[store] = files
+            self._files[store] = self._counted[store] = files
             return known
+        changes = self._changes.setdefault(store, Changes(store))
         try:
-            rows, unread = revisions(store), unread_part(store)
+            rows = changes.revisions(count)
         except SourceError as error:
             self._trouble(store, str(error))
             self._look_at[store] = begun + self.pause
             return known
-        self._trouble(store, unread)
+        self._trouble(store, changes.unread)
         known.clear()
         for row in rows:
             path = f"{store}{STORE_SIGN}{row.session.id}"
             inode = int.from_bytes(blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest())
-            updated, newest = (min((ms or 0) * 1_000_000, LAST_NS) for ms in (row.session.updated_ms, row.newest))
-            known[path] = Signature(0, inode, row.rows + 1, updated, newest)
+            updated = min((row.session.updated_ms or 0) * 1_000_000, LAST_NS)
+            known[path] = Signature(0, inode, row.rows + 1, updated, row.state)
         self._files[store] = files
-        self._look_at[store] = begun + self.share * (self._clock() - begun)
+        took = self._clock() - begun
+        if count:
+            self._counted[store], self._count_at[store] = files, begun + self.share * took
+        else:
+            self._look_at[store] = begun + self.look_share * took
         return known
 
     def _trouble(self, store: str, trouble: str | None) -> None:
@@ -109,6 +121,7 @@ class StoredLog(GrowingFile):
         self._stores = stores
         self._store, _, self._session = path.partition(STORE_SIGN)
         self._more = False
+        self._read: dict[str, ReadPart] = {}
         if mark is not None:
             self.position = self.reader.offset = mark.offset
             self.reader.row = mark.row
@@ -141,7 +154,7 @@ class StoredLog(GrowingFile):
             return
         self._more = False
         start = self.position
-        for n, row in enumerate(read_rows(self._store, self._session)):
+        for n, row in enumerate(read_rows(self._store, self._session, read=self._read)):
             if row.final and not taken(row.id):
                 if n == 0 and self.reader.row > 0:  # the session's own row, with a new title
                     yield Batch(self.path, arrived_ms, self.position, again=True, records=[Record(row.data, 0, 0)])
@@ -156,7 +169,8 @@ class StoredLog(GrowingFile):
 
     def waiting(self, taken: Callable[[str], bool]) -> Batch | None:
         """The rows that are not final; None where all are. Raises: SourceError."""
-        rows = [row for row in read_rows(self._store, self._session) if not row.final and not taken(row.id)]
+        read = self._read.copy()  # a row that became final since the last `take` is not taken here
+        rows = [row for row in read_rows(self._store, self._session, read=read) if not row.final and not taken(row.id)]
         if not rows:
             return None
         return Batch(self.path, records=[self._record(row, n) for n, row in enumerate(rows)], end=self.position)

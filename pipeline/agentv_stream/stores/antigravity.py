@@ -12,13 +12,15 @@ import msgspec
 from agentv_stages.model.store import Stage
 from agentv_stages.providers.antigravity.protobuf import ERROR, GENERATION, STEP, Values, read_message
 from agentv_stream.stores.database import Tables, text
-from agentv_stream.stores.store import Store, StoredMessage, StoredSession
+from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 
 _TABLES = {
     "trajectory_meta": {"cascade_id"},
     "steps": {"idx", "status", "step_payload"},
     "gen_metadata": {"data"},
 }
+_SESSION = "SELECT coalesce((SELECT cascade_id FROM trajectory_meta LIMIT 1), 'conversation')"
+_SIZE = "coalesce(length(step_payload), 0) * 8 + status"  # a step grows and ends after it was added
 _ENDED = (3, 6, 7)  # done, cancelled, error
 _encode = msgspec.json.Encoder().encode
 
@@ -36,14 +38,7 @@ class AntigravityStore:
     connection: sqlite3.Connection
     tables: Tables
     unread: tuple[str, ...] = ()
-
-    def counts(self) -> dict[str, tuple[int, int]]:
-        query = "SELECT count(*), total(length(step_payload)), total(status) FROM steps"
-        rows, size, status = self.connection.execute(query).fetchone()
-        # a step grows and ends after it was created: sizes and states are a part of the revision
-        return {
-            self._id(): (rows, (self._created("DESC") or 0) * 100_000 + (round(size) * 7 + round(status)) % 100_000)
-        }
+    row_tables: tuple[RowTable, ...] = (RowTable("steps", f"({_SESSION})", size=_SIZE),)
 
     def sessions(self) -> list[StoredSession]:
         first, last = (self._created(order) for order in ("", "DESC"))
@@ -52,12 +47,12 @@ class AntigravityStore:
     def opening(self, session: StoredSession) -> bytes:
         return b'{"session":' + _encode({"model": session.model, "id": session.id}) + b"}"
 
-    def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
+    def stages(self, session_id: str, after: int = 0) -> Iterator[tuple[str, Stage]]:
         for number, status in self.connection.execute("SELECT idx, status FROM steps ORDER BY idx"):
             if status not in _ENDED:
                 yield f"step-{number}", "open"
 
-    def messages(self, session_id: str, children: Collection[str]) -> Iterator[StoredMessage]:
+    def messages(self, session_id: str, children: Collection[str], after: int = 0) -> Iterator[StoredMessage]:
         error = "error_details" if "error_details" in self.tables["steps"] else "NULL"
         query = f"SELECT idx, status, step_payload, {error} FROM steps ORDER BY idx"
         for number, status, payload, details in self.connection.execute(query):
@@ -67,6 +62,9 @@ class AntigravityStore:
             if failed:
                 step["error"] = next(iter(failed.values()))
             yield StoredMessage(f"step-{number}", b'{"step":' + _encode(step) + b"}", settled=status in _ENDED)
+
+    def holds(self, rowid: int, message_id: str) -> bool:
+        return False  # steps may be added before others: their numbers say nothing about what was read
 
     def _id(self) -> str:
         found = self.connection.execute("SELECT cascade_id FROM trajectory_meta LIMIT 1").fetchone()

@@ -12,7 +12,7 @@ from agentv_stages.model.provider import REFUSED
 from agentv_stages.model.store import DocumentTable, Stage
 from agentv_stages.providers import all_providers
 from agentv_stream.stores.database import Tables, newer_tables, text, time_ms, whole
-from agentv_stream.stores.store import Store, StoredMessage, StoredSession
+from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
 _encode = msgspec.json.Encoder().encode
@@ -61,33 +61,38 @@ class DocumentStore:
                     found.setdefault(session_id, stored)
         return list(found.values())
 
-    def counts(self) -> dict[str, tuple[int, int]]:
-        found: dict[str, tuple[int, int]] = {}
-        for name in self.known:
-            table = self.table
-            columns = (table.directory, self._id(name), self._column(name, table.updated), f"length({table.document})")
-            for folder, session, updated, size in self.connection.execute(f"SELECT {', '.join(columns)} FROM {name}"):
-                session_id = text(session) or text(folder) or ""
-                # a table without times: the length shows that a document has grown
-                found.setdefault(session_id, (1, (whole(updated) or 0) * 1000 + (whole(size) or 0) % 1000))
-        return found
+    @property
+    def row_tables(self) -> tuple[RowTable, ...]:
+        """Where no column says when a document was written, its length does, which SQLite finds by reading it."""
+        return tuple(RowTable(name, self._name(name), *self._changed(name)) for name in self.known)
+
+    def _changed(self, name: str) -> tuple[str, str]:
+        updated = self._column(name, self.table.updated)
+        return ("0", f"length({self.table.document})") if updated == "NULL" else (updated, "0")
+
+    def _name(self, name: str) -> str:
+        """The id of a row's session, as SQL."""
+        return f"coalesce({self._id(name)}, {self.table.directory})"
 
     def opening(self, session: StoredSession) -> bytes:
         return b'{"session":' + _encode({"directory": session.directory, "id": session.id}) + b"}"
 
-    def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
+    def stages(self, session_id: str, after: int = 0) -> Iterator[tuple[str, Stage]]:
         for message in self.messages(session_id, ()):
             yield message.id, "follows"
 
-    def messages(self, session_id: str, children: Collection[str]) -> Iterator[StoredMessage]:
+    def messages(self, session_id: str, children: Collection[str], after: int = 0) -> Iterator[StoredMessage]:
         for number, element in enumerate(self._document(session_id)):
             yield StoredMessage(f"{session_id}-{number}", b'{"message":' + one_line(bytes(element)) + b"}")
+
+    def holds(self, rowid: int, message_id: str) -> bool:
+        return False  # a document is one row
 
     def _document(self, session_id: str) -> list[Raw]:
         """The elements of a session's list; none of a document that is damaged."""
         table = self.table
         for name in self.known:
-            query = f"SELECT {table.document} FROM {name} WHERE coalesce({self._id(name)}, {table.directory}) = ?"
+            query = f"SELECT {table.document} FROM {name} WHERE {self._name(name)} = ?"
             for (cell,) in self.connection.execute(query, (session_id,)):
                 try:
                     return _elements(_members(readable(cell)).get(table.elements, Raw(b"[]")))

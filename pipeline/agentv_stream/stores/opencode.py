@@ -27,7 +27,7 @@ from agentv_stream.stores.opencode_lines import (
     undone_line,
 )
 from agentv_stream.stores.opencode_removed import RemovedMessage, content_of, read_removed
-from agentv_stream.stores.store import Store, StoredMessage, StoredSession
+from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
 NEW, OLD = "session_v2", "session"
@@ -92,45 +92,48 @@ class OpenCodeDatabase:
                     name, text(row[1]), text(row[2]), text(row[3]), text(row[4]), created, last, _model(row[7])
                 )
 
-    def counts(self) -> dict[str, tuple[int, int]]:
-        found: dict[str, tuple[int, int]] = {}
-        tables = (("message", self.old), ("part", self.old), ("session_message", self.new))
-        for table in (name for name, there in tables if there):
-            newest = "max(time_updated)" if "time_updated" in self.tables[table] else "total(length(data))"
-            query = f"SELECT session_id, count(*), {newest} FROM {table} GROUP BY session_id"
-            for name, rows, time in self.connection.execute(query):
-                before = found.get(text(name) or "", (0, 0))
-                found[text(name) or ""] = (before[0] + rows, max(before[1], whole(time) or 0))
-        return found
+    @property
+    def row_tables(self) -> tuple[RowTable, ...]:
+        there = (("message", self.old), ("part", self.old), ("session_message", self.new))
+        return tuple(RowTable(name, "session_id", *self._changed(name)) for name, is_there in there if is_there)
+
+    def _changed(self, table: str) -> tuple[str, str]:
+        return ("time_updated", "0") if "time_updated" in self.tables[table] else ("0", "length(data)")
 
     def opening(self, session: StoredSession) -> bytes:
         return facts_line(session)
 
-    def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
+    def stages(self, session_id: str, after: int = 0) -> Iterator[tuple[str, Stage]]:
         if not self._is_new(session_id):
-            for name, data in self._old_messages(session_id):
+            for _, name, data in self._old_messages(session_id, after):
                 yield name, stage_of(data)
             return
         for name, kind, data, _ in self._new_rows(session_id):
             yield name, stage_of_new(kind, data)
-        for name, data in self._later(session_id):
+        for _, name, data in self._later(session_id):
             yield name, stage_of(data)
 
-    def messages(self, session_id: str, children: Collection[str]) -> Iterator[StoredMessage]:
+    def messages(self, session_id: str, children: Collection[str], after: int = 0) -> Iterator[StoredMessage]:
         if not self._is_new(session_id):
             removed = self._removed(session_id)
-            for name, data in self._old_messages(session_id):
+            for rowid, name, data in self._old_messages(session_id, after):
                 line, started = parts_line(session_id, name, data, self._parts(session_id, name), children)
-                yield StoredMessage(name, line, started, name in removed)
+                yield StoredMessage(name, line, started, name in removed, rowid)
                 if name in removed:
                     yield StoredMessage(f"{name}-undone", undone_line(session_id, name), (), True)
             return
         for name, kind, data, created in self._new_rows(session_id):
             line, started = message_line(session_id, name, kind, data, created, children)
             yield StoredMessage(name, line, started)
-        for name, data in self._later(session_id):
+        for _, name, data in self._later(session_id):
             line, started = parts_line(session_id, name, data, self._parts(session_id, name), children)
             yield StoredMessage(name, line, started)
+
+    def holds(self, rowid: int, message_id: str) -> bool:
+        if not self.old:
+            return False
+        found = self.connection.execute("SELECT id FROM message WHERE rowid = ?", (rowid,)).fetchone()
+        return found is not None and text(found[0]) == message_id
 
     def _is_new(self, session_id: str) -> bool:
         """Whether 2.x has the messages of a session. Where only a table `session` names it, messages of 1.x decide:
@@ -155,7 +158,7 @@ class OpenCodeDatabase:
             if name := text(name):
                 yield name, text(kind) or "", readable(data) if isinstance(data, bytes) else b"{}", time_ms(time)
 
-    def _later(self, session_id: str) -> Iterator[tuple[str, bytes]]:
+    def _later(self, session_id: str) -> Iterator[tuple[int, str, bytes]]:
         """Messages that 1.x added to a session after 2.x had copied it."""
         if not self.old or "time_created" not in self.tables["message"]:
             return iter(())
@@ -165,7 +168,7 @@ class OpenCodeDatabase:
         if copied is None:
             return iter(())
         query = (
-            "SELECT id, data FROM message WHERE session_id = ? AND time_created > ?"
+            "SELECT rowid, id, data FROM message WHERE session_id = ? AND time_created > ?"
             " AND id NOT IN (SELECT id FROM session_message WHERE session_id = ?) ORDER BY id"
         )
         return self._rows(query, (session_id, copied, session_id))
@@ -174,15 +177,17 @@ class OpenCodeDatabase:
         row = self.connection.execute(query, values).fetchone()
         return whole(row[0]) if row else None
 
-    def _old_messages(self, session_id: str) -> Iterator[tuple[str, bytes]]:
+    def _old_messages(self, session_id: str, after: int) -> Iterator[tuple[int, str, bytes]]:
         if not self.old:
             return iter(())
-        rows = self._rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY id", (session_id,))
+        query = "SELECT rowid, id, data FROM message WHERE session_id = ? AND rowid > ? ORDER BY id"
+        rows = self._rows(query, (session_id, after))
         removed = self._removed(session_id)
         if not removed:
             return rows
         numbers = {name: message.number for name, message in removed.items()}
-        return heapq.merge(rows, self._contents(session_id, numbers), key=lambda row: row[0])
+        contents = ((0, name, data) for name, data in self._contents(session_id, numbers))
+        return heapq.merge(rows, contents, key=lambda row: row[1])
 
     def _removed(self, session_id: str) -> dict[str, RemovedMessage]:
         found = self.removed.get(session_id)
@@ -194,16 +199,17 @@ class OpenCodeDatabase:
         removed = self._removed(session_id).get(message_id)
         if removed is not None:
             return self._contents(session_id, removed.parts)
-        return self._rows("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (message_id,))
+        rows = self._rows("SELECT rowid, id, data FROM part WHERE message_id = ? ORDER BY id", (message_id,))
+        return ((name, data) for _, name, data in rows)
 
     def _contents(self, session_id: str, numbers: dict[str, int]) -> Iterator[tuple[str, bytes]]:
         for name in sorted(numbers):
             yield name, content_of(self.connection, session_id, numbers[name])
 
-    def _rows(self, query: str, values: tuple[str | int, ...]) -> Iterator[tuple[str, bytes]]:
-        for name, data in self.connection.execute(query, values):
+    def _rows(self, query: str, values: tuple[str | int, ...]) -> Iterator[tuple[int, str, bytes]]:
+        for rowid, name, data in self.connection.execute(query, values):
             if name := text(name):
-                yield name, readable(data) if isinstance(data, bytes) else b"{}"
+                yield rowid, name, readable(data) if isinstance(data, bytes) else b"{}"
 
 
 def _model(value: object) -> str | None:

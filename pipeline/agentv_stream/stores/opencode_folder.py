@@ -16,7 +16,7 @@ from agentv_stages.model.store import Stage
 from agentv_stream.sources.files import is_folder
 from agentv_stream.stores.database import time_ms
 from agentv_stream.stores.opencode_lines import facts_line, parts_line, stage_of
-from agentv_stream.stores.store import StoredMessage, StoredSession
+from agentv_stream.stores.store import RowTable, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -55,10 +55,9 @@ class OpenCodeFolder:
     """
 
     root: Path
+    connection: None = None
     unread: tuple[str, ...] = ()
-
-    def counts(self) -> dict[str, tuple[int, int]]:
-        return {}  # such a store is not followed
+    row_tables: tuple[RowTable, ...] = ()
 
     def sessions(self) -> list[StoredSession]:
         found: dict[str, StoredSession] = {}
@@ -86,14 +85,17 @@ class OpenCodeFolder:
     def opening(self, session: StoredSession) -> bytes:
         return facts_line(session)
 
-    def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
+    def stages(self, session_id: str, after: int = 0) -> Iterator[tuple[str, Stage]]:
         for name, data in self._messages(session_id):
             yield name, stage_of(data)
 
-    def messages(self, session_id: str, children: Collection[str]) -> Iterator[StoredMessage]:
+    def messages(self, session_id: str, children: Collection[str], after: int = 0) -> Iterator[StoredMessage]:
         for name, data in self._messages(session_id):
             line, started = parts_line(session_id, name, data, self._parts(session_id, name), children)
             yield StoredMessage(name, line, started)
+
+    def holds(self, rowid: int, message_id: str) -> bool:
+        return False
 
     def _messages(self, session_id: str) -> Iterator[tuple[str, bytes]]:
         return self._files(f"message/{session_id}", f"session/message/{session_id}")

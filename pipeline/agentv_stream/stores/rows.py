@@ -28,6 +28,15 @@ class StoredRow(Struct, frozen=True):
     final: bool
 
 
+class ReadPart(Struct, frozen=True):
+    """The part of a session that needs no further reading: the rows up to number `rowid`, which holds the message
+    `message_id`, are all final. `started` has the child sessions that they started, with the ids of the calls."""
+
+    rowid: int
+    message_id: str
+    started: tuple[tuple[str, str], ...] = ()
+
+
 def read_session(path: str | Path, session_id: str, children: bool = True) -> Iterator[bytes]:
     """Yields the lines of a session and, with `children`, of its child sessions, without line ends. Holds one message
     at a time.
@@ -38,8 +47,13 @@ def read_session(path: str | Path, session_id: str, children: bool = True) -> It
         yield row.data
 
 
-def read_rows(path: str | Path, session_id: str, children: bool = True) -> Iterator[StoredRow]:
+def read_rows(
+    path: str | Path, session_id: str, children: bool = True, read: dict[str, ReadPart] | None = None
+) -> Iterator[StoredRow]:
     """As `read_session`, with ids, and whether the store may still change a row.
+
+    `read` has the parts of sessions that the caller has taken; they are left out. After the last row it includes all
+    rows that were final, as far as no other one comes before them.
 
     An answer is final when it, or a later one of its session, has ended; a prompt when something follows it; a deleted
     message always; a child session's rows when it is known which call started it.
@@ -56,7 +70,10 @@ def read_rows(path: str | Path, session_id: str, children: bool = True) -> Itera
             for session in sorted(sessions.values(), key=lambda s: (s.created_ms or 0, s.id)):
                 if session.parent_id:
                     started.setdefault(session.parent_id, []).append(session.id)
-        yield from _Reading(store, sessions, started).rows(session_id, None, 0)
+        reading = _Reading(store, sessions, started, read or {})
+        yield from reading.rows(session_id, None, 0)
+        if read is not None:
+            read |= reading.new
 
 
 @dataclass
@@ -64,6 +81,8 @@ class _Reading:
     store: Store
     sessions: dict[str, StoredSession]
     children: dict[str, list[str]]
+    read: dict[str, ReadPart]
+    new: dict[str, ReadPart] = field(default_factory=dict[str, ReadPart])
     seen: set[str] = field(default_factory=set[str])
 
     def rows(self, session_id: str, parent_call: str | None, depth: int, known: bool = True) -> Iterator[StoredRow]:
@@ -75,22 +94,39 @@ class _Reading:
         session = self.sessions[session_id]
         name = session_id if depth else f"{session_id} {session.title or ''}"
         yield StoredRow(name, self.store.opening(session)[:-1] + tail, known)
-        final = self._final(session_id)
+        part = self.read.get(session_id)
+        if part is None or not self.store.holds(part.rowid, part.message_id):
+            part = ReadPart(0, "")
+        final = self._final(session_id, part.rowid)
         all_final = known
         own = set(self.children.get(session_id, ()))
-        for message in self.store.messages(session_id, own):
+        for child, call in part.started:
+            own.discard(child)
+            yield from self.rows(child, call, depth + 1, known)
+        finished: list[tuple[int, str, tuple[tuple[str, str], ...]]] = []
+        first_open: int | None = None
+        for message in self.store.messages(session_id, own, part.rowid):
             settled = message.settled or message.id in final
             all_final = all_final and settled
             yield StoredRow(message.id, message.line[:-1] + tail, known and settled)
+            if message.rowid and known and settled:
+                finished.append((message.rowid, message.id, message.started))
+            elif message.rowid:
+                first_open = min(message.rowid, first_open or message.rowid)
             for child, call in message.started:
                 own.discard(child)
                 yield from self.rows(child, call, depth + 1, known)
         for child in self.children.get(session_id, ()):
             yield from self.rows(child, None, depth + 1, all_final)
+        done = [row for row in finished if first_open is None or row[0] < first_open]
+        if done:
+            rowid, name, _ = max(done)
+            started = (*part.started, *(child for row in done for child in row[2]))
+            self.new[session_id] = ReadPart(rowid, name, started)
 
-    def _final(self, session_id: str) -> set[str]:
+    def _final(self, session_id: str, after: int) -> set[str]:
         """The messages of a session that will not change any more."""
-        stages = list(self.store.stages(session_id))
+        stages = list(self.store.stages(session_id, after))
         ended = max((n for n, (_, stage) in enumerate(stages) if stage == "ended"), default=-1)
         last = len(stages) - 1
         return {m for n, (m, stage) in enumerate(stages) if n <= ended or (stage == "follows" and n < last)}

@@ -36,30 +36,38 @@ class StoredSession(Struct, frozen=True):
 
 class StoredMessage(Struct, frozen=True):
     """A message of a session as a JSON object on one line. `started` has the child sessions that its calls started,
-    each with the id of the call; `settled` says that nothing in it will change, whatever `stages` says."""
+    each with the id of the call; `settled` says that nothing in it will change, whatever `stages` says. `rowid` is the
+    number of its row in the database; 0 where there is none."""
 
     id: str
     line: bytes
     started: tuple[tuple[str, str], ...] = ()
     settled: bool = False
+    rowid: int = 0
 
 
-class Revision(Struct, frozen=True):
-    """Shows whether a session with its child sessions has changed: its number of rows, and their newest time."""
+class RowTable(Struct, frozen=True):
+    """A table with the rows of sessions. `session`, `changed` and `size` are SQL expressions: the id of a row's
+    session, when the row was last written, and what shows a change in the time that `changed` cannot tell apart.
+    An index on `session` makes it fast."""
 
-    session: StoredSession
-    rows: int
-    newest: int
+    name: str
+    session: str
+    changed: str = "0"
+    size: str = "0"
 
 
 class Store(Protocol):
-    """An open store. `unread` names tables with sessions of a later version of the agent, which are not read."""
+    """An open store. `unread` names tables with sessions of a later version of the agent, which are not read.
+    `row_tables` shows changes; a store without them is not followed."""
 
     unread: tuple[str, ...]
 
-    def counts(self) -> dict[str, tuple[int, int]]:
-        """The number of rows of each session, and their newest time."""
-        ...
+    @property
+    def connection(self) -> sqlite3.Connection | None: ...
+
+    @property
+    def row_tables(self) -> tuple[RowTable, ...]: ...
 
     def sessions(self) -> list[StoredSession]: ...
 
@@ -67,12 +75,17 @@ class Store(Protocol):
         """The first line of a session: a JSON object with its facts."""
         ...
 
-    def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
-        """How far each message is, by id, in order; settled ones may be left out."""
+    def stages(self, session_id: str, after: int = 0) -> Iterator[tuple[str, Stage]]:
+        """How far each message is, by id, in order; settled ones may be left out, and those of rows up to `after`."""
         ...
 
-    def messages(self, session_id: str, children: Collection[str]) -> Iterator[StoredMessage]:
-        """The messages of a session, in order; `children` are the ids of its child sessions."""
+    def messages(self, session_id: str, children: Collection[str], after: int = 0) -> Iterator[StoredMessage]:
+        """The messages of a session, in order; `children` are the ids of its child sessions. Those of rows up to
+        `after` may be left out."""
+        ...
+
+    def holds(self, rowid: int, message_id: str) -> bool:
+        """Whether a row still holds this message: numbers of deleted rows are used again."""
         ...
 
 
@@ -91,9 +104,14 @@ def unread_part(path: str | Path) -> str | None:
     Raises: StoreError when it cannot be read.
     """
     with open_store(Path(path)) as store:
-        if not store.unread:
-            return None
-        return f"{path} holds sessions of a later version that are not read: {_named(store.unread)}"
+        return unread_part_of(path, store)
+
+
+def unread_part_of(path: str | Path, store: Store) -> str | None:
+    """As `unread_part`, of an open store."""
+    if not store.unread:
+        return None
+    return f"{path} holds sessions of a later version that are not read: {_named(store.unread)}"
 
 
 def without_children(sessions: Collection[StoredSession]) -> list[StoredSession]:
@@ -102,27 +120,6 @@ def without_children(sessions: Collection[StoredSession]) -> list[StoredSession]
     """
     there = {session.id for session in sessions}
     return [session for session in sessions if session.parent_id not in there]
-
-
-def revisions(path: str | Path) -> list[Revision]:
-    """The sessions of a database that are not children, each with its revision.
-
-    Raises: StoreError when it cannot be read.
-    """
-    with open_store(Path(path)) as store:
-        sessions = {session.id: session for session in store.sessions()}
-        counts = store.counts()
-    sums = {name: counts.get(name, (0, 0)) for name in sessions}
-    for session in sessions.values():
-        top, seen = session, {session.id}
-        while top.parent_id in sessions and top.parent_id not in seen:
-            top = sessions[top.parent_id]
-            seen.add(top.id)
-        if top is not session:
-            rows, newest = counts.get(session.id, (0, 0))
-            sums[top.id] = (sums[top.id][0] + rows + 1, max(sums[top.id][1], newest))
-    tops = without_children(sessions.values())
-    return [Revision(s, sums[s.id][0], max(sums[s.id][1], s.updated_ms or 0)) for s in tops]
 
 
 @contextmanager

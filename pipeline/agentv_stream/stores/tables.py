@@ -8,11 +8,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw
 
+from agentv_stages.model.payload import one_line
 from agentv_stages.model.store import Stage, StoreTable
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers import all_providers
 from agentv_stream.stores.database import Tables, newer_tables, text, time_ms, whole
-from agentv_stream.stores.store import Store, StoredMessage, StoredSession
+from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
 _SECONDS = 10**11  # a time below is in seconds
@@ -65,53 +66,54 @@ class TableStore:
                 )
         return found
 
-    def counts(self) -> dict[str, tuple[int, int]]:
-        """Only the last row of a session changes: the others are counted by the index on their session, because their
-        texts would be read otherwise (18 s for a database of 1 GB)."""
+    @property
+    def row_tables(self) -> tuple[RowTable, ...]:
+        """An answer grows within one second, in which its time stays the same: its length shows that."""
         table = self.table
-        grouped = f"SELECT {table.session_of} AS session, count(*) AS rows, max(rowid) AS last FROM {table.messages}"
-        newest = f"SELECT session, rows, {table.changed}, length({table.payloads[0]})"
-        last = f"FROM counted JOIN {table.messages} ON {table.messages}.rowid = last"
-        found: dict[str, tuple[int, int]] = {}
-        query = f"WITH counted AS ({grouped} GROUP BY 1) {newest} {last}"
-        for name, rows, changed, size in self.connection.execute(query):
-            # an answer grows within one second, in which its time stays: its length is a part of the revision
-            found[text(name) or ""] = (rows, (whole(changed) or 0) * 1000 + (whole(size) or 0) % 1000)
-        return found
+        return (RowTable(table.messages, table.session_of, table.changed, f"length({table.payloads[0]})"),)
 
     def opening(self, session: StoredSession) -> bytes:
         facts = self.table.facts
-        rows = self._select(self.table.sessions, self.table.session_columns, facts["id"], (session.id,))
+        rows = self._select(self.table.sessions, self.table.session_columns, f"{facts['id']} = ?", (session.id,))
         row = next(rows, dict[str, object]())
         return b'{"session":' + _encode({"directory": session.directory, **row}) + b"}"  # not as our results begin
 
-    def stages(self, session_id: str) -> Iterator[tuple[str, Stage]]:
-        for row in self._messages(session_id):
+    def stages(self, session_id: str, after: int = 0) -> Iterator[tuple[str, Stage]]:
+        for _, row in self._messages(session_id, after):
             yield str(row["id"]), self.table.stage_of(row)
         yield f"{session_id}-totals", "open"
 
-    def messages(self, session_id: str, children: Collection[str]) -> Iterator[StoredMessage]:
+    def messages(self, session_id: str, children: Collection[str], after: int = 0) -> Iterator[StoredMessage]:
         table = self.table
-        for row in self._messages(session_id):
+        for rowid, row in self._messages(session_id, after):
             name = str(row["id"])
             line = {key: _payload(value) if key in table.payloads else value for key, value in row.items()}
-            yield StoredMessage(name, b'{"message":' + _encode(line) + b"}", table.started(name, children))
-        for row in self._select(table.sessions, table.totals, table.facts["id"], (session_id,)):
+            started = table.started(name, children)
+            yield StoredMessage(name, b'{"message":' + _encode(line) + b"}", started, rowid=rowid)
+        for row in self._select(table.sessions, table.totals, f"{table.facts['id']} = ?", (session_id,)):
             totals = {"session_id": session_id, **row}
             yield StoredMessage(f"{session_id}-totals", b'{"totals":' + _encode(totals) + b"}")
 
-    def _messages(self, session_id: str) -> Iterator[Mapping[str, object]]:
+    def holds(self, rowid: int, message_id: str) -> bool:
+        query = f"SELECT id FROM {self.table.messages} WHERE rowid = ?"
+        found = self.connection.execute(query, (rowid,)).fetchone()
+        return found is not None and (text(found[0]) or str(found[0])) == message_id
+
+    def _messages(self, session_id: str, after: int) -> Iterator[tuple[int, Mapping[str, object]]]:
         table = self.table
-        for row in self._select(table.messages, table.message_columns, table.session_of, (session_id,), table.order):
-            if row.get("id"):
-                yield row
+        where = f"{table.session_of} = ? AND rowid > ?"
+        columns = ("rowid", *table.message_columns)
+        for row in self._select(table.messages, columns, where, (session_id, after), table.order):
+            rowid = row.pop("rowid")
+            if row.get("id") and isinstance(rowid, int):
+                yield rowid, row
 
     def _select(
-        self, table: str, columns: tuple[str, ...], where: str, values: tuple[str, ...], order: str = ""
+        self, table: str, columns: tuple[str, ...], where: str, values: tuple[str | int, ...], order: str = ""
     ) -> Iterator[dict[str, object]]:
-        known = [name for name in dict.fromkeys(columns) if name in self.tables[table]]
+        known = [name for name in dict.fromkeys(columns) if name == "rowid" or name in self.tables[table]]
         query = f"SELECT {', '.join(known)} FROM {table}"
-        query += f" WHERE {where} = ?" if where else ""
+        query += f" WHERE {where}" if where else ""
         query += f" ORDER BY {order}" if order else ""
         for row in self.connection.execute(query, values):
             cells = (value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in row)
@@ -124,7 +126,7 @@ def _payload(value: object) -> object:
         return value
     data = readable(value.encode())
     try:
-        return Raw(_encode(msgspec.json.decode(data)))
+        return Raw(one_line(bytes(msgspec.json.decode(data, type=Raw))))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return value
 
