@@ -94,3 +94,31 @@ def test_the_faster_search_finds_what_the_rules_find() -> None:
         assert Redactor(b"k", may_match=may_match).redact(line) == Redactor(b"k").redact(line)
     assert not may_match(b'{"type":"text","id":"toolu_01AbCdEfGhIjKlMnOpQrStUv"}')
     assert fast_search([rb"(?<=a)b"]) is None  # a user's rule that it cannot read
+
+
+def test_the_compiled_search_is_kept_in_the_cache_and_a_damaged_one_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("hyperscan", reason="the extra `redact` is not installed")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for _ in range(2):
+        assert fast_search(expressions()) is not None
+    (kept,) = (tmp_path / "agentv-stream" / "redaction").iterdir()
+    whole = kept.read_bytes()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    for damaged in (b"", whole[:-100], whole[:500] + b"!" + whole[501:]):
+        kept.write_bytes(damaged)
+        may_match = fast_search(expressions())
+        assert may_match is not None and may_match(LOG.encode()) and not may_match(b"nothing")
+        assert kept.read_bytes() == whole
+    for number in range(20):
+        fast_search([b"rule %d" % number])
+    assert len(list(kept.parent.iterdir())) == 8
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("hyperscan", reason="the extra `redact` is not installed")
+    (tmp_path / "agentv-stream").write_text("a file")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    may_match = fast_search(expressions())
+    assert may_match is not None and may_match(LOG.encode())

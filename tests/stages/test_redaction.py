@@ -78,8 +78,28 @@ SECRETS: dict[str, list[str]] = {
     "jwt": [f"eyJ{made(33)}.eyJ{made(80)}.{made(43)}"],
     "url-password": ["postgres://app:s3cr3t&Pw9@db.internal:5432/x", "redis://:p4ss!w0rd@10.0.0.1:6379/0"],
     "auth-header": [f"Authorization: Bearer {made(40)}", "curl -H 'authorization: Basic dXNlcjpwYXNzd29yZA=='"],
-    "api-key-header": [f"x-api-key: {made(40)}", f"X-Goog-Api-Key={made(39)}"],
-    "assignment": ["export DB_PASSWORD=hunter2!secret", f"STRIPE_SECRET_KEY='{made(30)}'", f"MY_API_KEY={made(20)}"],
+    "api-key-header": [
+        f"x-api-key: {made(40)}",
+        f"X-Goog-Api-Key={made(39)}",
+        f'curl -H "apikey: {uuid.UUID(hex=made(32, HEX))}"',
+        f'curl --header "Api-Token: {made(12)}" https://h',
+        f"curl -H 'Token: {made(16, HEX)}' https://h",
+        f'"api_key": "{made(32, HEX)}"',
+    ],
+    "token": [
+        f"private-token: {made(20)}",
+        f"PRIVATE-TOKEN: {made(20)}",
+        f'{{"access_token":"{made(24)}","refreshToken": "{made(24)}"}}',
+        f"X-Vault-Token: s.{made(24)}",
+    ],
+    "curl-password": [
+        "curl -s -u elastic:P4ssw0rdOfSearch https://h",
+        "curl --user 'api:P4ssw0rdOfMailing' https://h",
+        'curl -u "P4ssw0rdAsAUser:" https://h',
+        "curl -X POST \\\n  --user kevin:'P4ssw0rdOfKevin' h",
+    ],
+    "assignment": ["export DB_PASSWORD=hunter2!secret", f"STRIPE_SECRET_KEY='{made(30)}'", f"MY_API_KEY={made(20)}"]
+    + [f"aws_secret_access_key = {made(40)}", f'"client_secret": "{made(24)}"', "password: hunter2OfTheWoods"],
 }
 
 WAYS: dict[str, Callable[[str], str]] = {
@@ -184,6 +204,21 @@ def test_what_surrounds_a_secret_stays() -> None:
         str(uuid.UUID(int=123456789)),
         '"Action": ["ec2:AssociateVerifiedAccessInstanceWebAcl", "payments:AcceptTermsAndConditionsForProgram"]',
         "Authorization: AWS4-HMAC-SHA256 Credential",
+        'headers = ("authorization", "x-amz-content-sha256")',
+        "apiKey: process.env.OPENAI_API_KEY2,",
+        "api_key=settings.providers2.openai_key",
+        "api_key = client.get_key2_from_environment()",
+        "X-Token: imdsv2_session_token",
+        "token:e.tokens.length-1});",
+        "t.NumberToken=t.FStringEndToken=t.FStringStartToken=void 0",
+        '"NextContinuationToken": "1w41l63U0xa8q7smH50vCxyT"',
+        "arn:aws:secretsmanager:us-west-2:123456789012:secret:MyTestDatabaseSecret-a1b2c3",
+        "auth(username=info[0], password=info[1])",
+        "password = read_password1(from_file)",
+        "curl -u test:test h",
+        'curl -u "$NAME:$PASSWORD" h',
+        "curl -u name h; date -u +%H:%M",
+        "docker run -u 1000:1000 image",
     ],
 )
 def test_placeholders_code_and_ids_stay(text: str) -> None:

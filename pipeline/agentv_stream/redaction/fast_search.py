@@ -1,9 +1,23 @@
-"""Finds out in one pass whether any secret may be in some bytes, with hyperscan (the extra `redact`)."""
+"""Finds out in one pass whether any secret may be in some bytes, with hyperscan (the extra `redact`).
 
+Compiling the expressions takes 0.1 s, so the result is kept in the user's cache: a file for each version of hyperscan
+and each set of expressions.
+"""
+
+import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from threading import local
 from typing import Any
+
+from agentv_stream.discovery.places import own_folder
+from agentv_stream.errors import SinkError
+from agentv_stream.outputs.publish import publish_now
+
+FOLDER = "redaction"
+_MOST_KEPT = 8  # files: users with rules of their own have several
 
 
 def fast_search(expressions: Sequence[bytes]) -> Callable[[bytes], bool] | None:
@@ -15,12 +29,8 @@ def fast_search(expressions: Sequence[bytes]) -> Callable[[bytes], bool] | None:
         hyperscan: Any = import_module("hyperscan")
     except ImportError:
         return None
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    count = len(expressions)
-    flags = [hyperscan.HS_FLAG_SINGLEMATCH] * count
-    try:
-        database.compile(expressions=list(expressions), ids=list(range(count)), elements=count, flags=flags)
-    except hyperscan.error:
+    database = _database(hyperscan, expressions)
+    if database is None:
         return None
     own = local()  # a scratch must not be used by two threads
 
@@ -39,3 +49,32 @@ def fast_search(expressions: Sequence[bytes]) -> Callable[[bytes], bool] | None:
         return False
 
     return may_match
+
+
+def _database(hyperscan: Any, expressions: Sequence[bytes]) -> Any:
+    """The compiled expressions, from the cache if they are there; None if hyperscan cannot read one of them."""
+    digest = hashlib.sha256(b"\0".join(expressions)).hexdigest()[:16]
+    home = own_folder("XDG_CACHE_HOME", "~/.cache")
+    kept = home / "agentv-stream" / FOLDER / f"hyperscan-{hyperscan.__version__}-{digest}" if home is not None else None
+    if kept is not None:
+        with suppress(OSError, hyperscan.error):  # of another processor, or damaged: hyperscan checks both
+            return hyperscan.loadb(kept.read_bytes(), hyperscan.HS_MODE_BLOCK)
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    count = len(expressions)
+    flags = [hyperscan.HS_FLAG_SINGLEMATCH] * count
+    try:
+        database.compile(expressions=list(expressions), ids=list(range(count)), elements=count, flags=flags)
+    except hyperscan.error:
+        return None
+    if kept is not None:
+        _keep(kept, bytes(hyperscan.dumpb(database)))
+    return database
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Writes a file of the cache, and removes the oldest of many. A cache that cannot be written costs time alone."""
+    with suppress(SinkError, OSError):
+        publish_now(path, data, sync=False)
+        files = sorted(path.parent.glob("hyperscan-*"), key=lambda file: file.stat().st_mtime)
+        for old in files[:-_MOST_KEPT]:
+            old.unlink(missing_ok=True)

@@ -86,7 +86,7 @@ def is_assigned(data: bytes, match: "re.Match[bytes]") -> bool:
     return _CODE.match(match[1]) is None and data[match.end() : match.end() + 1] != b"("
 
 
-_WEAK_WORDS = frozenset((b"password", b"pass", b"passwd", b"pwd", b"secret", b"token", b"user", b"xxx"))
+_WEAK_WORDS = frozenset((b"password", b"pass", b"passwd", b"pwd", b"secret", b"token", b"user", b"xxx", b"test"))
 
 
 def is_connection(data: bytes, match: "re.Match[bytes]") -> bool:
@@ -101,15 +101,52 @@ def is_connection(data: bytes, match: "re.Match[bytes]") -> bool:
     )
 
 
+_CURL = re.compile(rb"curl[\s\\]")
+_LONGEST_COMMAND = 2_000
+
+
+def is_curl_password(data: bytes, match: "re.Match[bytes]") -> bool:
+    """For `-u user:password`: an option of curl, and a password that is no word for one and no variable."""
+    password = match[1].rstrip(b"/,;)").lower()
+    if password in _WEAK_WORDS or password[:1] in b"$%{[(<" or len(set(password)) == 1 or b"://" in password:
+        return False
+    return _is_option_of_curl(data, match.start())
+
+
+def is_curl_token(data: bytes, match: "re.Match[bytes]") -> bool:
+    """For `-u token:`: an option of curl, and a token with digits, which a user's name seldom is."""
+    return is_header_value(data, match) and _is_option_of_curl(data, match.start())
+
+
+def _is_option_of_curl(data: bytes, at: int) -> bool:
+    before = data[at - 1 : at]
+    starts = before.isspace() or (before in (b"n", b"t") and data[at - 2 : at - 1] == b"\\")
+    return starts and _CURL.search(data, max(0, at - _LONGEST_COMMAND), at) is not None
+
+
 _SCHEMES = frozenset((b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"aws4-hmac-sha256"))
+_WORDS = re.compile(rb"[A-Za-z]+\d{0,3}(?:[-_.](?:[A-Za-z]+\d{0,3}|\d{1,3}))+=?")
 
 
 def is_header_value(data: bytes, match: "re.Match[bytes]") -> bool:
     """For header values: a digit or a sign of base64 is among them, so it is no word of prose or code."""
     secret = match[1]
-    if secret.lower() in _SCHEMES or b"://" in secret:
+    if secret.lower() in _SCHEMES or b"://" in secret or _CODE.match(secret) is not None:
         return False
+    if data[match.end() : match.end() + 1] in (b"(", b"[") or _WORDS.fullmatch(secret) is not None:
+        return False  # a call, an element, a name
     return (any(48 <= c <= 57 for c in secret) and any(c >= 65 for c in secret)) or secret.endswith(b"=")
+
+
+_NO_MEMBER = re.compile(
+    rb"(?:[:/][A-Za-z0-9_-]*|(?:next|page|key|continuation|request|change|progress|cursor)[_-]?t)\Z", re.I
+)
+
+
+def is_member_value(data: bytes, match: "re.Match[bytes]") -> bool:
+    """As `is_header_value`, for names such as `access_token`: not the part of a path or an ARN, no mark of a place."""
+    at = match.start()
+    return is_header_value(data, match) and _NO_MEMBER.search(data[max(0, at - 40) : at]) is None
 
 
 _ARMOUR = re.compile(rb"[A-Za-z0-9+/]{40}")

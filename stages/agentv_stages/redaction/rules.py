@@ -15,7 +15,10 @@ from agentv_stages.redaction.checks import (
     follows_a_number,
     is_assigned,
     is_connection,
+    is_curl_password,
+    is_curl_token,
     is_header_value,
+    is_member_value,
     is_mixed_match,
     is_private_key,
 )
@@ -73,6 +76,9 @@ _ALNUM36 = rb"[A-Za-z0-9]{36,251}"
 _GITHUB = "https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats"
 _STRIPE = "https://docs.stripe.com/keys"
 _SHOPIFY = "https://shopify.dev/changelog/app-secret-key-length-has-increased"
+_QUOTE = rb"(?:\\*[\"'])?"
+_IS = _QUOTE + rb"\s{0,4}[:=]\s{0,4}(?:\\*[\"'`])?"
+_VALUE = rb"([A-Za-z0-9._~+/-]{16,512}={0,2})"
 _UUID = rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 TOKENS: tuple[Token, ...] = (
@@ -234,9 +240,66 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "api-key-header",
-        rb"-(?:[Aa][Pp][Ii]-?[Kk][Ee][Yy]|[Aa]uth-[Tt]oken|[Aa]ccess-[Tt]oken)(?:\\*[\"'])?\s{0,4}[:=]\s{0,4}(?:\\*[\"'`])?([A-Za-z0-9._~+/=-]{16,512})",
-        "headers of HTTP APIs: x-api-key, x-goog-api-key, x-auth-token, private-token",
+        rb"pi[_-]?[Kk]ey" + _IS + _VALUE,
+        "headers, members and settings: x-api-key, apikey, api_key, apiKey; gitleaks curl-auth-header, generic-api-key",
         is_header_value,
+        open_start=True,
+    ),
+    Rule(
+        "api-key-header",
+        rb"PI[_-]?(?:KEY|Key)" + _IS + _VALUE,
+        "the same: X-API-Key, API-KEY",
+        is_header_value,
+        open_start=True,
+    ),
+    Rule(
+        "api-key-header",
+        rb"-(?:H|-header)[ =]{0,5}" + _QUOTE + rb"(?:[A-Za-z-]{1,40}-)?"
+        rb"(?:[Aa][Pp][Ii]-?)?(?:[Kk][Ee][Yy]|[Tt][Oo][Kk][Ee][Nn]):\s{0,5}([A-Za-z0-9._~@+/=-]{8,512})",
+        "gitleaks curl-auth-header",
+        is_header_value,
+        open_start=True,
+    ),
+    Rule(
+        "curl-password",
+        rb"-(?:u|-user)[ =]{0,5}"
+        + _QUOTE
+        + rb"[^\s:\"'\\<$\[]{0,80}"
+        + _QUOTE
+        + rb":"
+        + _QUOTE
+        + rb"([^\s\"'\\]{3,200})",
+        "gitleaks curl-auth-user",
+        is_curl_password,
+        open_start=True,
+    ),
+    Rule(
+        "curl-password",
+        rb"-(?:u|-user)[ =]{0,5}" + _QUOTE + rb"([^\s:\"'\\<$\[]{8,200}):(?:[\s\"'\\]|\Z)",
+        "gitleaks curl-auth-user: a token in place of the user's name",
+        is_curl_token,
+        open_start=True,
+    ),
+    Rule(
+        "token",
+        rb"oken" + _IS + _VALUE,
+        "headers, members and settings: x-auth-token, private-token, access_token, refreshToken, oauth_token",
+        is_member_value,
+        open_start=True,
+    ),
+    Rule("token", rb"OKEN" + _IS + _VALUE, "the same: PRIVATE-TOKEN", is_member_value, open_start=True),
+    Rule(
+        "assignment",
+        rb"ecret(?:_access_key|AccessKey|_key|Key)?" + _IS + _VALUE,
+        "members and settings: client_secret, aws_secret_access_key, secretKey; gitleaks generic-api-key",
+        is_member_value,
+        open_start=True,
+    ),
+    Rule(
+        "assignment",
+        rb"assword" + _IS + rb"([^\s\"'`\\$<>{}()\[\]|&;,]{8,200})",
+        "members and settings: password, db_password; gitleaks generic-api-key",
+        is_member_value,
         open_start=True,
     ),
     Rule(
