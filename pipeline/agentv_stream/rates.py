@@ -1,6 +1,6 @@
 """List prices per token of a model: computed once from genai-prices, whose import takes longer than most answers.
 
-In: a model's name, and tokens of one of its days. Out: dollars. A rate depends on the day, and for some models on the
+In: a model's name, and its tokens of one day. Out: dollars. A rate depends on the day, and for some models on the
 size of a request; for a span of calls the mean request decides.
 """
 
@@ -200,7 +200,7 @@ def _moment(slot: int) -> datetime:
 
 
 def rates_if(wanted: bool | None) -> Rates | None:
-    """What estimates costs; None if that is not wanted, or (`wanted` None) not installed.
+    """Returns an estimator of costs; None if estimates are not wanted, or (`wanted` None) not installed.
 
     Raises: UsageError where it is wanted and not installed.
     """

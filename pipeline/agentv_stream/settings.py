@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from agentv_stages.chain.lines import DEFAULT_CAP
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stream.errors import UsageError
 from agentv_stream.nearest import suggestion
 from agentv_stream.sources.files import is_file
@@ -100,7 +100,7 @@ class Settings:
         for name in ("target", "test_id", "prompt", "machine"):
             text: str | None = getattr(self, name)
             if text is not None and not text.isascii():
-                object.__setattr__(self, name, told_path(text))
+                object.__setattr__(self, name, printable_path(text))
 
 
 def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: Path) -> Settings:

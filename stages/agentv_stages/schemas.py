@@ -284,5 +284,5 @@ def titled(shape: Any, version: str) -> dict[str, Any]:
     """The JSON Schema of a type, or of a union of Structs of which one fits, with the version as its title."""
     # msgspec makes no schema of a union of Structs without tags, so each gets its own.
     forms, parts = msgspec.json.schema_components(get_args(shape) if get_origin(shape) is UnionType else (shape,))
-    made = forms[0] if len(forms) == 1 else {"anyOf": list(forms)}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": version, **made, "$defs": parts}
+    schema = forms[0] if len(forms) == 1 else {"anyOf": list(forms)}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": version, **schema, "$defs": parts}

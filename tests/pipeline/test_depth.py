@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from agentv_stages.model.event import ToolCall
-from agentv_stages.model.payload import MAX_DEPTH, TooDeep, decode_json, plain_text, told_json, too_deep
+from agentv_stages.model.payload import MAX_DEPTH, TooDeep, decode_json, plain_text, printable_json, too_deep
 from agentv_stages.model.tool_payload import encode_payload, payload_of
 from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.atif import Trajectory
@@ -103,7 +103,7 @@ def outputs(log: Log) -> Told:
     told = chain.end()
     for message in told.messages:
         lines += [case.element(message), steps.step(message)]
-    told_json(traces.events)
+    printable_json(traces.events)
     return told
 
 

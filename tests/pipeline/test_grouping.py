@@ -69,9 +69,9 @@ def sessions(draw: st.DrawFn) -> SessionFigures:
 def grouped(
     several: Sequence[SessionFigures], by: Sequence[Dimension], zone: Zone = IN_UTC, period: Period = ALWAYS
 ) -> Grouping:
-    grouping = Grouping(by, zone, period, lambda one, spans: [7 * (span.tokens.input or 0) for span in spans])
-    for one in several:
-        grouping.add(one)
+    grouping = Grouping(by, zone, period, lambda figures, spans: [7 * (span.tokens.input or 0) for span in spans])
+    for figures in several:
+        grouping.add(figures)
     return grouping
 
 
@@ -112,8 +112,8 @@ def test_the_groups_of_any_grouping_and_zone_add_up_to_the_total(
 def test_two_periods_that_meet_add_up_to_both(
     several: list[SessionFigures], by: list[Dimension], zone: Zone, slot: int
 ) -> None:
-    """Whatever the moment is at which one ends and the other begins; what has no time is in neither."""
-    dated = [one for one in several if one.slot is not None and all(span.slot is not None for span in one.spans())]
+    """At any moment that ends one period and begins the other. Sessions without a time are in neither."""
+    dated = [f for f in several if f.slot is not None and all(span.slot is not None for span in f.spans())]
     at = slot * SLOT_MS + 12_345
     halves = [grouped(dated, by, zone, period).summary.total() for period in (Period(None, at), Period(at, None))]
     assert sums(halves) == sums([grouped(dated, by, zone).summary.total()]) or not dated
@@ -121,9 +121,9 @@ def test_two_periods_that_meet_add_up_to_both(
 
 def test_the_same_quarter_of_an_hour_is_another_day_in_another_zone() -> None:
     late = START * SLOT_MS + 23 * 3_600_000  # 2026-10-24 23:00 UTC
-    one = session([Span(late // SLOT_MS, "big", 1, 1, Tokens(5, output=1))])
+    single = session([Span(late // SLOT_MS, "big", 1, 1, Tokens(5, output=1))])
     for zone, day in ((IN_UTC, "2026-10-24"), (ZONES[0], "2026-10-25"), (ZONES[2], "2026-10-24")):
-        assert list(grouped([one], ["day"], zone).summary.groups) == [day]
+        assert list(grouped([single], ["day"], zone).summary.groups) == [day]
 
 
 def test_the_hour_that_comes_twice_is_two_hours() -> None:
@@ -138,7 +138,7 @@ def test_the_hour_that_comes_twice_is_two_hours() -> None:
 def test_weeks_are_those_of_the_calendar() -> None:
     new_year = round(datetime(2027, 1, 1, tzinfo=UTC).timestamp() * 1000) // SLOT_MS
     assert time_name("week", new_year, IN_UTC) == "2026-W53"
-    assert [time_name(one, None, IN_UTC) for one in TIMES] == ["unknown"] * 4
+    assert [time_name(name, None, IN_UTC) for name in TIMES] == ["unknown"] * 4
 
 
 def test_without_times_a_session_is_in_no_period_and_that_is_said() -> None:
@@ -155,7 +155,7 @@ def test_costs_say_which_part_is_estimated() -> None:
         for several in ([reported], [silent], [reported, silent], [])
     ]
     assert cells == ["2.00", "~7.00", "9.00 (~7.00)", "?"]
-    unpriced = Grouping(["all"], IN_UTC, ALWAYS, lambda one, spans: None)
+    unpriced = Grouping(["all"], IN_UTC, ALWAYS, lambda figures, spans: None)
     unpriced.add(reported)
     unpriced.add(silent)
     assert cost_cell(unpriced.summary.total()) == "≥2.00"
@@ -180,8 +180,8 @@ def test_rows_are_sorted_and_limited() -> None:
 
 
 def test_json_has_the_groups_within_groups_and_csv_the_smallest() -> None:
-    one = session([Span(START, "a,b", 1, 1, Tokens(5, output=2)), Span(START, "=cmd()", 2, 1, Tokens(7, output=2))])
-    summary = grouped([one], ("day", "model")).summary
+    single = session([Span(START, "a,b", 1, 1, Tokens(5, output=2)), Span(START, "=cmd()", 2, 1, Tokens(7, output=2))])
+    summary = grouped([single], ("day", "model")).summary
     shown = json.loads(msgspec.json.encode(groups_json(summary, ("day", "model"), Order())))
     assert shown["2026-10-24"]["turns"] == 3
     assert shown["2026-10-24"]["groups"]["a,b"]["tokens"]["input"] == 5

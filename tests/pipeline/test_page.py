@@ -19,7 +19,7 @@ from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.redaction.vault import MARKER
 from agentv_stream.errors import UsageError
 from agentv_stream.outputs.step_spool import StepSpool
-from agentv_stream.pages.index import Entry, index_page
+from agentv_stream.pages.index import IndexRow, index_page
 from agentv_stream.pages.style import POLICY, SCRIPT, STYLE
 from agentv_stream.pages.text import diff, markdown, replaced, shown, terminal
 from agentv_stream.pages.write import write_pages
@@ -305,10 +305,12 @@ def test_import_writes_pages_and_an_index(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_an_index_shows_what_is_unknown_and_adds_up_what_is_known() -> None:
     day = "2026-01-0"
-    one = Entry(
+    one = IndexRow(
         "a.html", "A <i>title</i>", day + "2T03:04:05Z", "claude", "m", "/w", "error", 2, 3, 1, 10, 5, 0.5, 2000
     )
-    other = Entry("b.html", "B", day + "3T03:04:05Z", "pi", None, None, "unknown", None, 0, 0, None, None, None, None)
+    other = IndexRow(
+        "b.html", "B", day + "3T03:04:05Z", "pi", None, None, "unknown", None, 0, 0, None, None, None, None
+    )
     text = b"".join(index_page([one, other])).decode()
     assert "2 sessions, 2 turns, 3 calls" in text and "$0.50 (1 session without a cost)" in text
     assert text.index("b.html") < text.index("a.html")  # the newest first

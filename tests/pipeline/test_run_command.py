@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stream.cli import bare_options
 from support.fake_agents import READ_EDIT, agent, init, stream, survivors
 from support.schemas import fits
@@ -50,7 +50,7 @@ def test_an_attempt_does_not_replace_that_of_another_approach(tmp_path: Path, na
         done, _, err = run(tmp_path, *options, "--", "printf", "hi")
         assert (done, "would be lost" in err) == (code, code == 2)
     (path,) = (tmp_path / "r").glob("*.json")
-    assert json.loads(path.read_bytes())["approach"] == told_path(names[0])
+    assert json.loads(path.read_bytes())["approach"] == printable_path(names[0])
 
 
 def test_a_script_is_told_where_each_result_is(tmp_path: Path) -> None:

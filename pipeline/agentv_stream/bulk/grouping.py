@@ -40,7 +40,7 @@ def dimensions_of(by: str | Sequence[str]) -> tuple[Dimension, ...]:
     names = by.split(",") if isinstance(by, str) else list(by)
     out: list[Dimension] = []
     for name in names:
-        known: Dimension | None = next((one for one in DIMENSIONS if one == name.strip()), None)
+        known: Dimension | None = next((dimension for dimension in DIMENSIONS if dimension == name.strip()), None)
         if known is None:
             raise UsageError(f"--by: unknown grouping {name.strip()!r}{suggestion(name, DIMENSIONS)}")
         out.append(known)

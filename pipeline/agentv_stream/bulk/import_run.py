@@ -144,12 +144,12 @@ class ImportRun:
 
     def _write_index(self, place: str, run: str) -> None:
         """The index of all pages, in the folder that holds them. Raises: SourceError, SinkError."""
-        from agentv_stream.pages.index import INDEX, entry_of, index_page
+        from agentv_stream.pages.index import INDEX, index_page, row_of
 
         folder = place.partition("{provider}")[0].rstrip("/")
         decode = msgspec.json.Decoder(Result).decode
         entries = [
-            entry_of(result, result.outputs.page.removeprefix(folder).lstrip("/"), self._whole[name].page_title)
+            row_of(result, result.outputs.page.removeprefix(folder).lstrip("/"), self._whole[name].page_title)
             for name, result in zip(sorted(self._whole), map(decode, self.results()), strict=True)
             if isinstance(result.outputs.page, str)
         ]

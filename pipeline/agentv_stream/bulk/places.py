@@ -5,7 +5,7 @@ import glob
 import tempfile
 from pathlib import Path
 
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.discovery.header import dialect_of
@@ -36,8 +36,8 @@ def check_places(places: dict[str, str]) -> None:
     for name, place in places.items():
         if object_store.is_url(place):
             continue
-        if told_path(place) != place:
-            raise UsageError(f"{told_path(place)}: import writes to names in UTF-8 only; it reads any")
+        if printable_path(place) != place:
+            raise UsageError(f"{printable_path(place)}: import writes to names in UTF-8 only; it reads any")
         path = Path(place)
         folder = path.parent if name in _FILES else Path(place.partition("{provider}")[0])
         if name in _FILES and (own_descriptor(path) is not None or (is_there(path) and not is_file(path))):

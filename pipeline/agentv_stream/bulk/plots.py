@@ -190,7 +190,7 @@ def _with_gaps(groups: Sequence[tuple[str, Figures]], by: Dimension) -> Sequence
 
 
 def _day_of(name: str) -> date | None:
-    """The first day of a group; None for one that is no day, week or month."""
+    """The first day of a group; None for a group that is no day, week or month."""
     for text in (name, f"{name}-01", f"{name}-1"):
         try:
             return date.fromisoformat(text)

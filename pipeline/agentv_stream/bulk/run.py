@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from agentv_stages.figures.result import Result
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.visible import counted
 from agentv_stages.session.parts import MakeStage
 from agentv_stream.bulk import object_store
@@ -131,7 +131,7 @@ def import_sessions(
             results=False,
             by="provider",
             provider=provider,
-            target=target if target is None else told_path(target),
+            target=target if target is None else printable_path(target),
             watch=watch,
             subagents=subagents,
             prices=prices,

@@ -23,7 +23,7 @@ from agentv_stages.figures.result import Observer, Result
 from agentv_stages.figures.session_figures import session_figures
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.fault import Fault
-from agentv_stages.model.payload import NULL, told_path
+from agentv_stages.model.payload import NULL, printable_path
 from agentv_stages.sinks.outputs import Wanted
 from agentv_stages.sinks.suffixes import SPANS
 from agentv_stream.bulk import object_store, rows
@@ -282,7 +282,7 @@ class Session:
             if self.traces is not None:
                 self.traces.put_into(result)
             if work.state is not None:
-                result.source = told_path(unit.name)
+                result.source = printable_path(unit.name)
             if work.target is not None:
                 result.target = work.target
             if work.machine is not None:

@@ -10,7 +10,7 @@ import msgspec
 
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import Status
-from agentv_stages.model.payload import indented_json, told_json
+from agentv_stages.model.payload import indented_json, printable_json
 from agentv_stages.model.provider import Folder, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.session.chain import Watcher
@@ -171,7 +171,8 @@ def check_source(
     """
     from agentv_stream.sources.files import check_readable, read_pieces
 
-    check = SourceCheck(str(path), traces=next((one for one in watchers if isinstance(one, TraceList)), None))
+    traces = next((watcher for watcher in watchers if isinstance(watcher, TraceList)), None)
+    check = SourceCheck(str(path), traces=traces)
     end = silent_end(path) if path.suffix == ".json" else run_end(path)
     chosen = _chosen(path, end, specs, case)
     if not chosen:
@@ -365,9 +366,9 @@ def report_jsonl(checks: Sequence[SourceCheck]) -> bytes:
     for check in checks:
         head = {key: value for key, value in check.to_json().items() if key not in ("cases", "specs")}
         if not check.cases:  # it could not be read, so there is no outcome
-            lines.append(told_json({"schema_version": LINE_SCHEMA, **head}))
+            lines.append(printable_json({"schema_version": LINE_SCHEMA, **head}))
             continue
         for spec, case in zip(check.specs, check.cases, strict=True):
             row = {"schema_version": LINE_SCHEMA, **head, "spec": spec, **msgspec.to_builtins(case)}
-            lines.append(told_json(row))
+            lines.append(printable_json(row))
     return b"".join(line + b"\n" for line in lines)

@@ -8,7 +8,7 @@ from msgspec import to_builtins
 
 from agentv_stages.findings import Cite, Finding, Findings
 from agentv_stages.model.event import MAIN
-from agentv_stages.model.payload import told_json, told_path
+from agentv_stages.model.payload import printable_json, printable_path
 from agentv_stages.model.visible import counted, visible
 from agentv_stages.session.parts import Parts
 from agentv_stream.cli.interrupting import exit_code as ended_by
@@ -78,13 +78,13 @@ def _findings(name: str, provider: str | None, roots: Sequence[Root], parts: Par
 
 def _json_lines(path: str, found: list[Finding], parts: Parts) -> Iterator[str]:
     for finding in found:
-        row = told_json({"path": told_path(path), **to_builtins(finding)})
+        row = printable_json({"path": printable_path(path), **to_builtins(finding)})
         yield (row if parts.redactor is None else parts.redactor.hide(row)).decode() + "\n"
 
 
 def _lines(path: str, found: list[Finding], more: int, parts: Parts, paint: Palette) -> Iterator[str]:
     width = max(60, shutil.get_terminal_size().columns) if sys.stdout.isatty() else PIPED
-    yield paint("bold", visible(told_path(path), width)) + "\n"
+    yield paint("bold", visible(printable_path(path), width)) + "\n"
     if not found:
         yield "  nothing found\n"
     for finding in found:

@@ -94,7 +94,7 @@ def candidates(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     while hasattr(command, "commands") and rest and rest[0] in command.commands:
         command = command.commands[rest.pop(0)]
     if hasattr(command, "commands"):
-        yield from _beginning(current, ((name, one.short_help or "") for name, one in command.commands.items()))
+        yield from _beginning(current, ((name, sub.short_help or "") for name, sub in command.commands.items()))
         return
     options = {name: p for p in command.params for name in (*p.opts, *p.secondary_opts) if name.startswith("-")}
     name, joined, value = current.partition("=")

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.times import iso
 from agentv_stages.model.visible import padded, visible
 from agentv_stream.errors import UsageError
@@ -70,16 +70,16 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
 def _facts(row: SessionRow, consumers: dict[int, str]) -> dict[str, Any]:
     return {
         "id": row.id,
-        "consumer": told_path(consumers.get(row.id, "")),
+        "consumer": printable_path(consumers.get(row.id, "")),
         "session_id": row.native,
         "provider": row.provider,
         "dialect": row.dialect,
-        "path": told_path(row.main),
+        "path": printable_path(row.main),
         "settled": row.settled,
         "committed_at": iso(row.committed_ms),
         "inputs": [
             {
-                "path": told_path(source.path),
+                "path": printable_path(source.path),
                 "state": source.state,
                 "generation": source.generation,
                 "offset": source.mark.offset,
@@ -104,7 +104,7 @@ def cursor_details(state: Path | None, name: str) -> str:
             whole = store.load(row.id) or row
             facts = _facts(whole, store.consumers())
             if whole.outputs is not None:
-                whole.outputs.folder = told_path(whole.outputs.folder)
+                whole.outputs.folder = printable_path(whole.outputs.folder)
             facts["outputs"] = msgspec.to_builtins(whole.outputs)
             facts["state_bytes"] = len(whole.state or b"")
             facts["state"] = msgspec.json.decode(whole.state) if whole.state else None

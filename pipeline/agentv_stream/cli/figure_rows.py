@@ -91,7 +91,7 @@ def rows_of(summary: Summary, by: Sequence[Dimension], order: Order) -> tuple[li
         rows.append(Row((name,), figures))
         inner = below.get(name)
         if inner is not None:
-            rows += (Row((name, second), one) for second, one in _ordered(inner, by[1], order))
+            rows += (Row((name, second), figures) for second, figures in _ordered(inner, by[1], order))
     return rows, len(groups) - len(shown)
 
 
@@ -124,7 +124,7 @@ def print_table(summary: Summary, by: Sequence[Dimension], order: Order, zone: Z
     lines = [["  " * (len(row.names) - 1) + visible(label(by[len(row.names) - 1], row.names[-1], zone), 60),
               *cells(row.figures)] for row in rows]  # fmt: skip
     groups = sum(len(row.names) == 1 for row in rows) + left_out
-    head = f"{', '.join(by)} ({zone.name})" if any(one in TIMES for one in by) else ", ".join(by)
+    head = f"{', '.join(by)} ({zone.name})" if any(name in TIMES for name in by) else ", ".join(by)
     if "tool" in by:
         titles: tuple[str, ...] = (head, "calls", "failed", "%", "p50 ms", "p95 ms", "MB in", "MB out")
         last = ["total", *_tool_cells(_sum(summary.total().tools.values()))] if len(by) > 1 and groups > 1 else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stream.discovery.places import Root, find_roots
 from agentv_stream.errors import SourceError
 from agentv_stream.settings import from_process
@@ -20,7 +20,7 @@ def told_roots(options: Sequence[str], provider: str | None, configured: Sequenc
     roots = find_roots(options, provider=provider, configured=configured)
     for root in roots if options else ():
         if is_file(root.path):
-            path = told_path(root.path)
+            path = printable_path(root.path)
             raise SourceError(f"--root: {path} is a file, not a folder; show, watch and tail take files without --root")
     return roots
 
@@ -33,5 +33,5 @@ def roots_there(options: Sequence[str], provider: str | None) -> list[Root]:
     roots = told_roots(options, provider)
     for root in roots if options else ():
         if is_gone(root.path) and not Path(root.path).is_symlink():
-            raise SourceError(f"--root: cannot read {told_path(root.path)}: no such folder")
+            raise SourceError(f"--root: cannot read {printable_path(root.path)}: no such folder")
     return roots

@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from agentv_stages.model.payload import told_json
+from agentv_stages.model.payload import printable_json
 from agentv_stages.model.visible import visible
 from agentv_stages.session.detect import UnknownFormat
 from agentv_stream.checks.live_check import open_checks
@@ -279,7 +279,7 @@ def print_report(report: RunReport, quiet: bool) -> int:
 def result_line(report: RunReport) -> bytes:
     """The result object as one line; `outputs` also says where it is stored."""
     outputs = {**report.value["outputs"], "result": _stored(report)}
-    return told_json({**report.value, "outputs": outputs}) + b"\n"
+    return printable_json({**report.value, "outputs": outputs}) + b"\n"
 
 
 def _stored(report: RunReport) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agentv_stages.model.event import MAIN
-from agentv_stages.model.payload import told_json, told_path
+from agentv_stages.model.payload import printable_json, printable_path
 from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stages.model.visible import columns, counted, visible
 from agentv_stream.cli.interrupting import exit_code as ended_by
@@ -81,7 +81,7 @@ def show_command(session: Session, named: str, text: str, turn: int | None = Non
     words = ["agentv-stream", "show", name if not name.startswith("-") else f"./{name}"]
     words += ["--turn", str(turn)] if turn is not None else []
     words += [f"--grep={text}"] if text.startswith("-") else ["--grep", text]
-    return shlex.join(told_path(word) for word in words)
+    return shlex.join(printable_path(word) for word in words)
 
 
 def _json_lines(outcome: Outcome, text: str, named: str) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _json_lines(outcome: Outcome, text: str, named: str) -> Iterator[str]:
                 "after": place.after,
                 "command": show_command(hits.session, named, text, place.turn),
             }
-            yield told_json(row).decode() + "\n"
+            yield printable_json(row).decode() + "\n"
 
 
 def _lines(outcome: Outcome, text: str, named: str) -> Iterator[str]:

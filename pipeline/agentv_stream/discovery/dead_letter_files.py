@@ -15,7 +15,7 @@ from msgspec import Struct
 from agentv_stages.chain.decode import Decode
 from agentv_stages.chain.normalize import Normalize
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.visible import visible
 from agentv_stages.providers import get_provider
@@ -88,7 +88,7 @@ def data_of(letter: Letter, path: Path) -> bytes:
         return b""
     folder, _, name = letter.blob.partition("/")
     own = blob_folder(path).name
-    place = (path.parent / (own if folder == told_path(own) else folder) / name).resolve()
+    place = (path.parent / (own if folder == printable_path(own) else folder) / name).resolve()
     if not place.is_relative_to(path.parent.resolve()) or not is_file(place):
         return b""
     try:
@@ -104,7 +104,7 @@ def fault_lines(places: list[Path] | None, as_json: bool, paint: Palette = PLAIN
         for n, letter in enumerate(letters(path)):
             found = True
             if as_json:
-                row = {"letter": told_path(f"{path}:{n}"), **msgspec.structs.asdict(letter)}
+                row = {"letter": printable_path(f"{path}:{n}"), **msgspec.structs.asdict(letter)}
                 yield msgspec.json.encode(row).decode() + "\n"
                 continue
             where = f"{visible(letter.file)} row {letter.row} offset {letter.offset} ({letter.length} bytes)"

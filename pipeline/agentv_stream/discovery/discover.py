@@ -12,7 +12,7 @@ from pathlib import Path, PureWindowsPath
 from msgspec.structs import replace
 
 from agentv_stages.model.event import MAIN
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stages.providers import get_provider, store_owner
 from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, header_json, read_header
@@ -81,13 +81,13 @@ class Session:
         self.read_texts()
         return {
             **header_json(self.header),
-            "session_id": told_path(self.id),
+            "session_id": printable_path(self.id),
             "updated_at": iso(nearest_date_ms(self.updated_ms)),
             "size_bytes": self.size,
-            "path": told_path(self.path),
-            "subagents": [told_path(path) for path in self.subagents],
-            "further": [told_path(path) for path in self.further],
-            "copies": [told_path(path) for path in self.copies],
+            "path": printable_path(self.path),
+            "subagents": [printable_path(path) for path in self.subagents],
+            "further": [printable_path(path) for path in self.further],
+            "copies": [printable_path(path) for path in self.copies],
         }
 
 

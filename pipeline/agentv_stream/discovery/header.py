@@ -21,7 +21,7 @@ from agentv_stages.chain.lines import LineReader
 from agentv_stages.figures.facts import DESCRIPTIONS
 from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.event import MAIN, SessionInfo, Summary, UserText
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import Provider
 from agentv_stages.model.times import iso
 from agentv_stages.session.detect import UnknownFormat
@@ -226,7 +226,7 @@ class HeaderCache:
         """
         gone = [path for path in self._entries if path not in paths and is_gone(path)]
         rows = [
-            (self._by, path, _encode(entry)) for path, entry in self._new.items() if told_path(path) == path
+            (self._by, path, _encode(entry)) for path, entry in self._new.items() if printable_path(path) == path
         ]  # JSON must be UTF-8
         if self._kept is None or not (rows or gone):
             return

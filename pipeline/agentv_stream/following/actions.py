@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from agentv_stages.figures.result import Outputs
 from agentv_stages.model.event import Status
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.tokens import TokenTotals, token_totals
 from agentv_stages.session.chain import SessionChain
 from agentv_stages.trajectory import Case
@@ -95,7 +95,7 @@ class Actions:
         self._closed = False
 
     def settled(self, session: Followed, chain: SessionChain, outputs: Outputs) -> None:
-        """A session is at rest; `chain` is the one that has read it to its end."""
+        """A session is at rest; `chain` has read it to its end."""
         facts, status = chain.observer.facts, chain.observer.status(len(chain.pair.left))
         assert session.chain is not None
         violations = _violations(session.chain.cases)  # in `chain` the end has decided all cases
@@ -119,7 +119,7 @@ class Actions:
             return
         if written is None or written.state is None or not written.ready:
             return
-        outputs = Outputs(transcript=told_path(str(written.state.path(TRANSCRIPT))))
+        outputs = Outputs(transcript=printable_path(str(written.state.path(TRANSCRIPT))))
         self._violated(session, chain, outputs, _violations(chain.cases))
 
     def _violated(self, session: Followed, chain: SessionChain, outputs: Outputs, cases: list[str]) -> None:
@@ -159,12 +159,12 @@ class Actions:
         observer = chain.observer
         paths = {name: path for name, path in msgspec.structs.asdict(outputs).items() if isinstance(path, str)}
         if session.outputs.settled and session.outputs.state is not None:
-            paths["result"] = told_path(str(session.outputs.state.path(RESULT)))
-        made = SessionEvent(
+            paths["result"] = printable_path(str(session.outputs.state.path(RESULT)))
+        detail = SessionEvent(
             event=event,
             id=observer.facts.session_id,
             provider=chain.provider.name,
-            path=told_path(session.main),
+            path=printable_path(session.main),
             status=observer.status(len(chain.pair.left)),
             why=why,
             cwd=observer.facts.cwd,
@@ -176,7 +176,7 @@ class Actions:
             duration_ms=observer.totals.duration_ms,
             violations=violations,
         )
-        self._noted.append((session, made))
+        self._noted.append((session, detail))
 
     def start(self, blocked: set[int]) -> None:
         """Starts the commands of the noted events. Those of `blocked` sessions are dropped: these are read again."""

@@ -15,7 +15,7 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
 from agentv_stream.following.claims import Claims
@@ -243,7 +243,7 @@ def _input_row(r: tuple[object, ...]) -> InputRow:
     sign = None if r[5] is None else Signature(int(str(r[5])), int(str(r[6])), _int(r[7]), _int(r[8]), _int(r[9]))
     mark = Mark(_int(r[10]), _int(r[11]), _bytes(r[13]), _int(r[14]), _bytes(r[15]), _int(r[16]))
     path = str(r[2])
-    context = DecodeContext(told_path(path), str(r[17]), _text(r[18]), _text(r[19]))
+    context = DecodeContext(printable_path(path), str(r[17]), _text(r[18]), _text(r[19]))
     return InputRow(path, str(r[3]), _int(r[4]), sign, mark, _int(r[12]), context, bool(r[20]))
 
 

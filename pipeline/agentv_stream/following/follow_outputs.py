@@ -15,7 +15,7 @@ from msgspec import Raw, Struct, field
 
 from agentv_stages.figures.result import Observer, Outputs
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.stage import Stateful
 from agentv_stages.sinks.output import Append, Operation, Patch, Put, Writer
 from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs, suffixes
@@ -265,11 +265,11 @@ class FollowOutputs:
             self._apply(after.close(observer), keep=False, ended=observer.status(len(left)) == "complete")
             if self._spans is not None and observer.status(len(left)) == "complete":
                 self._spans.append_verdicts(after.outputs, verdicts)
-            outputs = Outputs(transcript=told_path(str(transcript)))
+            outputs = Outputs(transcript=printable_path(str(transcript)))
             if self._wanted.stream_log != "false":
-                outputs.stream_log = told_path(str(state.path(self._log_suffix)))
+                outputs.stream_log = printable_path(str(state.path(self._log_suffix)))
             if letters.exists():
-                outputs.dead_letters = told_path(str(letters))
+                outputs.dead_letters = printable_path(str(letters))
             if self._result:
                 result = observer.result(left, outputs)
                 if self._machine is not None:

@@ -16,7 +16,7 @@ from msgspec import structs
 from agentv_stages.figures.result import Outputs
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import MAIN
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.session.chain import MakeCases, SessionChain
 from agentv_stages.session.detect import Detector, UnknownFormat
@@ -25,7 +25,7 @@ from agentv_stages.trajectory import Case
 from agentv_stream.following.delivered import Delivered
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
-from agentv_stream.following.inputs import Input, Repeated, TakenRecords, told_context
+from agentv_stream.following.inputs import Input, Repeated, TakenRecords, printable_context
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
 from agentv_stream.sources.files import CHUNK_BYTES
@@ -106,7 +106,7 @@ class Followed:
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Adds a file."""
-        log = Input(self.log(path), told_context(path, context or DecodeContext(path)))
+        log = Input(self.log(path), printable_context(path, context or DecodeContext(path)))
         self.inputs.append(log)
         if self.chain is not None:
             self.chain.decode.open(log.printable_path, log.context)
@@ -125,7 +125,7 @@ class Followed:
 
     def join(self, path: str) -> Input:
         """Adds a further part of the log: row numbers continue, repeated records are skipped."""
-        context = DecodeContext(told_path(path))
+        context = DecodeContext(printable_path(path))
         log = Input(self.log(path), context, generation=1)
         self.inputs.append(log)
         if self.chain is not None:
@@ -306,7 +306,7 @@ class Followed:
         )  # fmt: skip
         for n, log in enumerate(self.inputs):
             if n == 0 and not is_stored(log.path):
-                log.context = told_context(log.path, context_of(provider, log.path))
+                log.context = printable_context(log.path, context_of(provider, log.path))
             elif not log.further:
                 log.context = replace(log.context, begun_ms=self.inputs[0].context.begun_ms)
         self.open_all(chain)
@@ -400,7 +400,7 @@ class Followed:
             return False
         contexts = {c.path: c.context for c in companions_of(provider, self.main, folder=LocalFolder())}
         for log in orphans:
-            log.context = told_context(log.path, contexts.get(log.path, log.context))
+            log.context = printable_context(log.path, contexts.get(log.path, log.context))
         return any(log.context.parent_call is not None for log in orphans)
 
     # --- rest

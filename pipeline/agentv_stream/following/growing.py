@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from agentv_stages.chain.lines import BOM, DEFAULT_CAP, LinePosition, LineReader
 from agentv_stages.model.batch import Batch, Chunk
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stream.discovery.header import damages, first_bytes
 from agentv_stream.discovery.places import Signature, signature_of
 from agentv_stream.sources.files import CHUNK_BYTES, compression, open_plain
@@ -98,7 +98,7 @@ class GrowingFile:
     def __init__(self, path: str, files: OpenFiles, mark: Mark | None = None, cap: int = DEFAULT_CAP) -> None:
         self.path = path
         self.files = files
-        self.reader = LineReader(told_path(path), cap)
+        self.reader = LineReader(printable_path(path), cap)
         self.signature: Signature | None = None
         self.identity: tuple[int, int] | None = None  # device and inode, from the cursor until the file is examined
         self.position = 0  # of the next byte to read
@@ -314,7 +314,7 @@ class GrowingFile:
         """Forgets the unfinished line, so that it is read again; returns its length in bytes."""
         dropped = self.position - self.reader.offset
         position = self.reader.snapshot()
-        self.reader = LineReader(told_path(self.path), self.reader.cap)
+        self.reader = LineReader(printable_path(self.path), self.reader.cap)
         self.reader.restore(position)
         self.position, self._partial = position.offset, b""
         if position.row == 0:

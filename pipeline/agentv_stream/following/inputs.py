@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import DecodeContext
 from agentv_stream.following.cursor_database import HASH_BYTES
 from agentv_stream.following.growing import GrowingFile
@@ -151,11 +151,11 @@ class Input:
     @property
     def printable_path(self) -> str:
         """Its path as used in the stages and the outputs."""
-        return told_path(self.file.path)
+        return printable_path(self.file.path)
 
 
-def told_context(path: str, context: DecodeContext) -> DecodeContext:
+def printable_context(path: str, context: DecodeContext) -> DecodeContext:
     """The context with a printable file name: JSON cannot hold a name that is not UTF-8."""
     if path.isascii():
         return context
-    return replace(context, file=told_path(path), stream=told_path(context.stream))
+    return replace(context, file=printable_path(path), stream=printable_path(context.stream))

@@ -7,7 +7,7 @@ so.
 
 from pathlib import Path
 
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stream.discovery.header import first_bytes, read_header
 from agentv_stream.discovery.places import Found
 from agentv_stream.following.followed import Followed
@@ -163,8 +163,8 @@ class Rotation:
         entry = self._register.entries.pop(old, None)
         self._register.files.close(log.file)
         if session.chain is not None:
-            session.chain.decode.rename(told_path(old), told_path(path))
-        log.file.path, log.file.reader.file = path, told_path(path)
+            session.chain.decode.rename(printable_path(old), printable_path(path))
+        log.file.path, log.file.reader.file = path, printable_path(path)
         if session.main == old:
             session.main = path
         if entry is not None:

@@ -49,7 +49,7 @@ class OpenCall:
 
 @dataclass
 class Progress:
-    """Collects from the events of one session what the rule needs."""
+    """Collects the facts that the rule needs from the events of one session."""
 
     open_calls: dict[str, OpenCall] = field(default_factory=dict[str, OpenCall])
     last_event_ms: int | None = None

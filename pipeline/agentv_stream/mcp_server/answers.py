@@ -1,6 +1,6 @@
 """The answers of the MCP server. In: the roots that the user named, a question. Out: a bounded JSON object.
 
-Every answer cites what it is made of: session id, turn, and the row of the message, which `agentv-stream show --turn`
+Every answer cites its sources: session id, turn, and the row of the message, which `agentv-stream show --turn`
 finds again. Sessions are named by their ids, never by paths, so nothing outside the roots can be read.
 """
 
@@ -12,7 +12,7 @@ from msgspec import json, to_builtins
 
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.message import Message, PairedCall
-from agentv_stages.model.payload import text_of, told_path
+from agentv_stages.model.payload import printable_path, text_of
 from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stages.session.parts import NONE, Parts
 from agentv_stream.api.in_order import messages_in_order
@@ -69,7 +69,7 @@ class Answers:
         limit = _clamped(limit, MOST_PLACES)
         places = [
             {
-                "session_id": told_path(hits.session.id),
+                "session_id": printable_path(hits.session.id),
                 "turn": place.turn,
                 "stream": place.stream,
                 "role": place.role,
@@ -93,7 +93,7 @@ class Answers:
         reader = self._reader(session, messages=True)
         messages = (m for m in messages_in_order(reader, reader.batches()) if m.index >= first and not m.retracted)
         rows = (_message(message, most_chars) for message, _ in zip(messages, range(limit), strict=False))
-        answer = self._bounded("messages", rows, {"session_id": told_path(session.id)})
+        answer = self._bounded("messages", rows, {"session_id": printable_path(session.id)})
         shown: list[Answer] = answer["messages"]
         more = len(shown) == limit or answer["truncated"]
         return answer | {"next_row": shown[-1]["row"] + 1 if shown and more else None}
@@ -106,7 +106,7 @@ class Answers:
         return self._whole(to_builtins(reader.result()))
 
     def check(self, session_id: str, spec: str, case: str | None = None) -> Answer:
-        """The verdicts of one of the named specs. Raises: SpecError; as `read_session`."""
+        """The verdicts of a named spec. Raises: SpecError; as `read_session`."""
         if spec not in self.specs:
             raise UsageError(f"no spec is called {spec!r}; the user named: {', '.join(self.specs) or 'none (--spec)'}")
         loaded = load_spec(str(self.specs[spec]))
@@ -116,7 +116,7 @@ class Answers:
         checker = Checker([chosen for _, chosen in cases_of_source(Path(session.path), [loaded], case)])
         for batch in reader.batches():
             checker.observe(self.parts.original(batch))
-        return self._whole({"session_id": told_path(session.id), "cases": to_builtins(checker.finish())})
+        return self._whole({"session_id": printable_path(session.id), "cases": to_builtins(checker.finish())})
 
     def hidden_text(self, text: str) -> str:
         """A message without secrets."""
@@ -134,7 +134,7 @@ class Answers:
         session.read_texts()
         header = session.header
         return {
-            "session_id": told_path(session.id),
+            "session_id": printable_path(session.id),
             "provider": header.provider,
             "project": project_of(header.cwd),
             "about": (header.title or header.prompt or "")[:200],

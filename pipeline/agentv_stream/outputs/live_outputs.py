@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from agentv_stages.figures.result import Observer, Outputs, Result
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.sinks.output import Output, lines_of
 from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs
 from agentv_stages.sinks.suffixes import SPANS, TRACE
@@ -233,4 +233,6 @@ def _written(sink: TranscriptSink | RenderSink | OutputSink | DocumentSink | Non
     """The path of a sink's file, if it was created; for a transcript through a pipe, the requested name."""
     if isinstance(sink, TranscriptStream):
         return sink.written
-    return told_path(str(sink.path)) if sink is not None and sink.path is not None and is_there(sink.path) else None
+    return (
+        printable_path(str(sink.path)) if sink is not None and sink.path is not None and is_there(sink.path) else None
+    )

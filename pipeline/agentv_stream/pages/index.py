@@ -51,8 +51,8 @@ _NUMBERS = ("Turns", "Calls", "Failed", "Tokens in", "Tokens out", "Cost", "Time
 _COLUMNS = ("Title", "Started", "Agent", "Model", "Status", *_NUMBERS)
 
 
-class Entry(NamedTuple):
-    """A session's entry in the index; `link` is its page, relative to the index."""
+class IndexRow(NamedTuple):
+    """A session's row in the index; `link` is its page, relative to the index."""
 
     link: str
     title: str
@@ -70,10 +70,10 @@ class Entry(NamedTuple):
     duration_ms: int | None
 
 
-def entry_of(result: Result, link: str, title: str | None) -> Entry:
-    """The entry of a result; `title` is that of the page."""
+def row_of(result: Result, link: str, title: str | None) -> IndexRow:
+    """The row of a result; `title` is that of the page."""
     session, summary, tokens = result.session, result.tool_use_summary, result.tokens
-    return Entry(
+    return IndexRow(
         link,
         (title or session.id or link)[:200],
         session.started_at or "",
@@ -91,9 +91,9 @@ def entry_of(result: Result, link: str, title: str | None) -> Entry:
     )
 
 
-def index_page(sessions: Iterable[Entry]) -> Iterator[bytes]:
+def index_page(sessions: Iterable[IndexRow]) -> Iterator[bytes]:
     """The document in pieces; newest sessions first."""
-    found = sorted(sessions, key=lambda entry: entry.started, reverse=True)
+    found = sorted(sessions, key=lambda row: row.started, reverse=True)
     yield (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -103,8 +103,8 @@ def index_page(sessions: Iterable[Entry]) -> Iterator[bytes]:
         f"<p>{_totals(found)}</p>{_plot(found)}<div class='scroll'><table><thead><tr>"
         f"{''.join(map(_head, _COLUMNS))}</tr></thead><tbody>\n"
     ).encode()
-    for entry in found:
-        yield _row(entry).encode("utf-8", "replace")
+    for row in found:
+        yield _row(row).encode("utf-8", "replace")
     yield f"</tbody></table></div></main><script>{SCRIPT}</script></body></html>\n".encode()
 
 
@@ -112,11 +112,11 @@ def _head(name: str) -> str:
     return f'<th class="n">{name}</th>' if name in _NUMBERS else f"<th>{name}</th>"
 
 
-def _totals(sessions: list[Entry]) -> str:
-    costs = [entry.cost_usd for entry in sessions if entry.cost_usd is not None]
-    turns, calls = sum(entry.turns or 0 for entry in sessions), sum(entry.calls for entry in sessions)
+def _totals(sessions: list[IndexRow]) -> str:
+    costs = [row.cost_usd for row in sessions if row.cost_usd is not None]
+    turns, calls = sum(row.turns or 0 for row in sessions), sum(row.calls for row in sessions)
     parts = [counted(len(sessions), "session"), counted(turns, "turn"), counted(calls, "call")]
-    if failed := sum(entry.failed for entry in sessions):
+    if failed := sum(row.failed for row in sessions):
         parts.append(f'<span class="bad">{failed:,} failed</span>')
     if costs:
         unknown = len(sessions) - len(costs)
@@ -124,11 +124,11 @@ def _totals(sessions: list[Entry]) -> str:
     return ", ".join(parts)
 
 
-def _plot(sessions: list[Entry]) -> str:
+def _plot(sessions: list[IndexRow]) -> str:
     """A bar for each day: how many sessions began."""
     days: dict[str, int] = {}
-    for entry in sessions:
-        day = entry.started[:10]
+    for row in sessions:
+        day = row.started[:10]
         if day:
             days[day] = days.get(day, 0) + 1
     shown = sorted(days.items())[-MOST_DAYS:]
@@ -147,18 +147,18 @@ def _plot(sessions: list[Entry]) -> str:
     )
 
 
-def _row(entry: Entry) -> str:
-    folder = f'<br><span class="dim">{escaped(entry.folder)}</span>' if entry.folder else ""
-    bad = ' class="bad"' if entry.status in ("error", "killed", "stalled") else ""
+def _row(row: IndexRow) -> str:
+    folder = f'<br><span class="dim">{escaped(row.folder)}</span>' if row.folder else ""
+    bad = ' class="bad"' if row.status in ("error", "killed", "stalled") else ""
     cells = [
-        f'<td class="title"><a href="{escaped(entry.link)}">{escaped(entry.title)}</a>{folder}</td>',
-        f"<td>{escaped((entry.started or '?')[:16].replace('T', ' '))}</td>",
-        f"<td>{escaped(entry.provider)}</td>",
-        f"<td>{escaped(entry.model or '?')}</td>",
-        f"<td{bad}>{escaped(entry.status)}</td>",
-        *(_number(value) for value in (entry.turns, entry.calls, entry.failed, entry.tokens_in, entry.tokens_out)),
-        _number(entry.cost_usd, "${:,.4f}"),
-        _number(None if entry.duration_ms is None else entry.duration_ms / 1000, "{:,.0f} s"),
+        f'<td class="title"><a href="{escaped(row.link)}">{escaped(row.title)}</a>{folder}</td>',
+        f"<td>{escaped((row.started or '?')[:16].replace('T', ' '))}</td>",
+        f"<td>{escaped(row.provider)}</td>",
+        f"<td>{escaped(row.model or '?')}</td>",
+        f"<td{bad}>{escaped(row.status)}</td>",
+        *(_number(value) for value in (row.turns, row.calls, row.failed, row.tokens_in, row.tokens_out)),
+        _number(row.cost_usd, "${:,.4f}"),
+        _number(None if row.duration_ms is None else row.duration_ms / 1000, "{:,.0f} s"),
     ]
     return f"<tr>{''.join(cells)}</tr>\n"
 

@@ -195,7 +195,7 @@ class Page:
         yield b"</details>\n"
 
     def title(self, about: Result) -> str:
-        """The session's title, else the first line of its first prompt, else its id."""
+        """The session's title, or the first line of its first prompt, or its id."""
         return str(about.session.title or (self._prompts[0][1] if self._prompts else about.session.id) or "Session")
 
     def _top(self, about: Result) -> str:
@@ -260,7 +260,7 @@ def _verdicts(about: Result) -> str:
         return ""
     items: list[str] = []
     for case in about.verdicts:
-        found = [f"<li>{_verdict(one, 'name')}{_why(one)}</li>" for one in case.get("evaluators", ())]
+        found = [f"<li>{_verdict(evaluator, 'name')}{_why(evaluator)}</li>" for evaluator in case.get("evaluators", ())]
         items.append(f"<li>{_verdict(case, 'case')}<ul>{''.join(found)}</ul></li>")
     return f"<h2>Verdicts</h2><ul>{''.join(items)}</ul>"
 
@@ -273,7 +273,7 @@ def _verdict(judged: Mapping[str, Any], name: str) -> str:
 
 def _why(evaluator: Mapping[str, Any]) -> str:
     """Why an evaluator failed or was skipped."""
-    failed = [str(one.get("text")) for one in evaluator.get("assertions", ()) if not one.get("passed")]
+    failed = [str(rule.get("text")) for rule in evaluator.get("assertions", ()) if not rule.get("passed")]
     reasons = [str(evaluator["reason"]), *failed] if evaluator.get("reason") else failed
     return f": {escaped('; '.join(reasons[:MOST_REASONS])[:LONGEST_REASON])}" if reasons else ""
 

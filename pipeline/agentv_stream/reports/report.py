@@ -22,7 +22,7 @@ from agentv_stream.sources.files import is_file
 
 SCHEMA = "agentv_stream.report.v1"
 SIGNIFICANT = 0.05
-ALWAYS_WATCHED = "bobbin"  # also where nobody asked for it: a figure only if it was run
+ALWAYS_WATCHED = "bobbin"  # also where no command asks for it: a figure only if it was run
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from agentv_stages.model.payload import decode_json, told_path
+from agentv_stages.model.payload import decode_json, printable_path
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.outputs.naming import prepare_folder, safe_part
@@ -55,7 +55,7 @@ def check_attempt(folder: Path, task: str, approach: str, attempt: int) -> None:
         value: Any = decode_json(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return  # there is none
-    ours = told_path(task), told_path(approach)  # names need not be UTF-8
+    ours = printable_path(task), printable_path(approach)  # names need not be UTF-8
     other = (value.get("task_id"), value.get("approach")) if is_object(value) else ours
     if other != ours:
         names = f"of the task {other[0]!r} with the approach {other[1]!r}"

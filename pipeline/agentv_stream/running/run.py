@@ -17,7 +17,7 @@ from typing import Any
 
 import anyio
 
-from agentv_stages.model.payload import decode_json, indented_json, told_json
+from agentv_stages.model.payload import decode_json, indented_json, printable_json
 from agentv_stages.session.detect import UnknownFormat
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.trace_events import TraceList
@@ -210,7 +210,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         }
         value |= {"task_id": options.task, "approach": options.approach, "attempt": attempt}
         if redactor is not None:  # the command, the prompt, an output that is no stream
-            value = decode_json(redactor.hide(told_json(value)))
+            value = decode_json(redactor.hide(printable_json(value)))
         path = options.folder / f"{stem}.json"
         with suppress(OSError):
             if path.is_fifo():  # put there by the agent; it would be written into as soon as a process reads it

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import Companion, DecodeContext, Folder, Kept, Provider, no_companions
 from agentv_stream.sources.files import first_unpacked, is_file
 from agentv_stream.sources.kept_outputs import kept_outputs
@@ -36,7 +36,7 @@ class LocalFolder:
             return b""
 
     def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
-        """What `make` returns now: files may have changed."""
+        """Returns the value of `make` now: files may have changed."""
         return make()
 
 
@@ -88,7 +88,7 @@ def context_of(provider: Provider, path: str, folder: Folder | None = None) -> D
     whole, folder = _whole(path) if folder is None else path, folder or LocalFolder()
     context, kept = provider.context(whole, folder), kept_outputs(provider, whole)
     history = partial(provider.history, whole, folder) if provider.history is not None else None
-    return replace(context, file=path, place=told_path(whole), kept=kept, history=history)
+    return replace(context, file=path, place=printable_path(whole), kept=kept, history=history)
 
 
 def _whole(path: str) -> str:

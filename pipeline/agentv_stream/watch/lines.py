@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from agentv_stages.model.payload import told_json, told_path
+from agentv_stages.model.payload import printable_json, printable_path
 from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.model import Look
@@ -34,7 +34,7 @@ def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str
                 same = {**line, "stalled": line["stalled"] is not None}  # the reason contains an age, which grows
                 if printed.get(look.key) != same:
                     printed[look.key] = same
-                    lines.append(told_json({"time": iso(now), **line}) + b"\n")
+                    lines.append(printable_json({"time": iso(now), **line}) + b"\n")
             for key in printed.keys() - {look.key for look in looks}:
                 del printed[key]
             if lines:
@@ -52,7 +52,7 @@ def line_of(look: Look) -> dict[str, Any]:
         "provider": look.agent,
         "project": look.cwd,
         "model": look.model,
-        "path": told_path(look.path),
+        "path": printable_path(look.path),
         "status": look.status,
         "stalled": look.stalled or None,
         "turns": look.turn,

@@ -97,7 +97,7 @@ class Decode:
                         break
         self._moved_on(batch, list(rest))
         if self.redactor is not None:
-            _redact_made(batch, self.redactor)
+            _redact_decoded(batch, self.redactor)
         if batch.begun or self._sessions.ids:
             self._sessions.look(batch)
         if batch.strangers:
@@ -132,7 +132,7 @@ class Decode:
         except REFUSED as error:  # the held text cannot be decoded; each of its records could
             batch.faults.append(Fault("schema", batch.file, 0, 0, 0, f"held to the end: {error}", b""))
         if self.redactor is not None:
-            _redact_made(batch, self.redactor)
+            _redact_decoded(batch, self.redactor)
         return (batch,) if batch.records or batch.events or batch.faults or batch.ignored else ()
 
     def snapshot(self) -> DecodeState:
@@ -334,20 +334,20 @@ def _redact_deltas(dialect: Dialect, redactor: "Redactor | None") -> "RedactDelt
     return RedactDeltas(redactor, dialect.deltas)
 
 
-def _redact_made(batch: Batch, redactor: "Redactor") -> None:
+def _redact_decoded(batch: Batch, redactor: "Redactor") -> None:
     """Redacts the payloads that a decoder has made, of pieces of several records or of JSON in a text: no record alone
     showed the secrets in them. Those that are part of their record were redacted with it."""
-    made: list[tuple[int, str, bytes]] = []
+    payloads: list[tuple[int, str, bytes]] = []
     for i, event in enumerate(batch.events):
         name = PAYLOAD_OF.get(type(event))
         payload = getattr(event, name) if name is not None else None
         if name is not None and payload is not None and len(payload) >= _SHORT:
-            made.append((i, name, bytes(payload)))
+            payloads.append((i, name, bytes(payload)))
     records = batch.records
     first = records[0].row if records else 0
-    if redactor.is_fast and not redactor.may_hold(BETWEEN.join([data for _, _, data in made])):
+    if redactor.is_fast and not redactor.may_hold(BETWEEN.join([data for _, _, data in payloads])):
         return
-    for i, name, data in made:
+    for i, name, data in payloads:
         row = batch.events[i].source.row
         at = row - first
         whole = records[at].data if 0 <= at < len(records) and records[at].row == row else b""
@@ -362,14 +362,14 @@ def _take_back(record: Record, batch: Batch) -> None:
         events.pop()
 
 
-def _as_read(batch: Batch, since: int, made: Record, record: Record) -> None:
-    """Puts the record as it was read in the place of the one `made` from it, where faults or strangers hold that: the
-    members that were taken out may show which dialect it is.
+def _as_read(batch: Batch, since: int, cleaned: Record, record: Record) -> None:
+    """Puts the record as it was read in the place of its `cleaned` form, where faults or strangers hold that: the
+    removed members may show which dialect it is.
     """
-    if batch.strangers and batch.strangers[-1] is made:
+    if batch.strangers and batch.strangers[-1] is cleaned:
         batch.strangers[-1] = record
     for i in range(since, len(batch.faults)):
-        if batch.faults[i].data is made.data:
+        if batch.faults[i].data is cleaned.data:
             batch.faults[i] = replace(batch.faults[i], length=record.length, data=record.data)
 
 

@@ -275,11 +275,11 @@ def _shared_out(
     for slot, room in slots:
         while room:
             model, more = waiting.popleft()
-            taken = min(room, more)
-            yield slot, model, taken
-            room -= taken
-            if more > taken:
-                waiting.appendleft((model, more - taken))
+            used = min(room, more)
+            yield slot, model, used
+            room -= used
+            if more > used:
+                waiting.appendleft((model, more - used))
 
 
 def _settle(spans: list[Span], name: str) -> None:
@@ -292,8 +292,8 @@ def _settle(spans: list[Span], name: str) -> None:
         others = sorted(spans, key=lambda s: (s.model == span.model, s.slot or 0), reverse=True)
         for other in others:
             there = max(0, getattr(other.tokens, name) or 0)
-            taken = min(there, owed)
-            if taken:
-                setattr(other.tokens, name, there - taken)
-                owed -= taken
+            used = min(there, owed)
+            if used:
+                setattr(other.tokens, name, there - used)
+                owed -= used
         setattr(span.tokens, name, -owed)

@@ -16,7 +16,7 @@ from agentv_stages.figures.counters import Cell, Run, Statistics, StreamSums
 from agentv_stages.figures.tool_use_summary import members
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import MAIN, AssistantText, Reasoning, Source, ToolCall, ToolResult
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.slices import whole
 from agentv_stages.model.turns import AnswersBeside, Turns
 from agentv_stages.shell import run_commands
@@ -34,7 +34,7 @@ class Stats:
 
     def __init__(self, watch: str | tuple[str, ...] = (), lines: bool = False) -> None:
         watched = (watch,) if isinstance(watch, str) else watch
-        self.watch = tuple(dict.fromkeys(("bobbin", *map(told_path, watched))))  # as outputs show them
+        self.watch = tuple(dict.fromkeys(("bobbin", *map(printable_path, watched))))  # as outputs show them
         self.lines = lines  # whether bobbin's older count by lines is meaningful for this dialect
         self.figures = Statistics(watched={name: [] for name in self.watch})
         self.sequence = CallSequence()  # of the main stream

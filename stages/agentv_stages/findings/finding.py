@@ -24,7 +24,7 @@ class Finding(Struct):
     """One finding. `count` is how many calls (model calls, compactions) it has; `cites` names `MOST_CITES` of them.
 
     `calls` are tool calls that a better course would have saved, `ms` milliseconds spent in them, `tokens` input tokens
-    that were read without the cache, or sent again; None where that is not what it costs, or the log does not say.
+    that were read without the cache, or sent again; None where that is not its cost, or the log does not say.
     `basis` is of `tokens`, `ms` and `calls`.
     """
 

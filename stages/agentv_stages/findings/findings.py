@@ -246,7 +246,7 @@ class Findings:
 
     def _compacted(self, event: Notification) -> None:
         self._settle_usage()
-        self._outputs.clear()  # what was read is forgotten, so it may be read again
+        self._outputs.clear()  # the read outputs are forgotten, so it may be read again
         used = self._before.input if self._before is not None else None
         self._before = None
         text = "the history was compacted" + (f" at {used:,} tokens of input" if used else "")

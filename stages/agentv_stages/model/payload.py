@@ -67,27 +67,27 @@ def _few_brackets(data: bytes) -> bool:
     return True
 
 
-def given(raw: Raw) -> bool:
+def has_value(raw: Raw) -> bool:
     """Whether a raw member is present and not null."""
     return bool(raw) and raw != NULL
 
 
-def told_path(path: str) -> str:
+def printable_path(path: str) -> str:
     """A path for outputs: bytes that are not UTF-8 become the text `\\udcXX`."""
     return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
 
 
-def told_json(value: Any) -> bytes:
-    """JSON of builtin values whose strings may be file names: bytes that are not UTF-8 become as by `told_path`."""
+def printable_json(value: Any) -> bytes:
+    """JSON of builtin values whose strings may be file names: names become as by `printable_path`."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_with_texts(msgspec.to_builtins(value), told_path))
+        return msgspec.json.encode(_with_texts(msgspec.to_builtins(value), printable_path))
 
 
 def indented_json(value: Any) -> bytes:
-    """As `told_json`, for people: two spaces per level, and a line end at the end."""
-    return msgspec.json.format(told_json(value), indent=2) + b"\n"
+    """As `printable_json`, for people: two spaces per level, and a line end at the end."""
+    return msgspec.json.format(printable_json(value), indent=2) + b"\n"
 
 
 def _with_texts(value: Any, change: Callable[[str], str]) -> Any:

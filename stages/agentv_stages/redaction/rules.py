@@ -49,7 +49,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Token:
-    """A secret of the form PREFIX + TAIL, where the prefix ends with one of `_`, `-` and `.`.
+    """A secret of the form PREFIX + TAIL, where the prefix ends with `_`, `-` or `.`.
 
     One scan for the separator and what follows it finds all tokens with that separator.
     """

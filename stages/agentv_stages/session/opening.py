@@ -33,7 +33,7 @@ class Opening:
             yield from self._begin()
 
     def finish(self, whole: bool) -> Iterator[Batch]:
-        """Decides at the end of what is read; `whole`: it is the end of the log, and what a decoder held back comes.
+        """Decides at the end of the input; `whole`: it is the end of the log, and events that a decoder held back come.
 
         Raises: UnknownFormat.
         """

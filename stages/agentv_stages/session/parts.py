@@ -38,12 +38,12 @@ class Parts:
 
     def make_records(self) -> list[BatchStage]:
         """The transformations of records of one session."""
-        made = [make() for make in (*RECORDS, *self.records)]
+        stages = [make() for make in (*RECORDS, *self.records)]
         if self.redactor is None:
-            return made
+            return stages
         from agentv_stages.redaction.records import RedactRecords
 
-        return [*made, RedactRecords(self.redactor)]
+        return [*stages, RedactRecords(self.redactor)]
 
     def make_stages(self) -> list[BatchStage]:
         """The stages of one session that follow ours."""

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from agentv_stages.model.fault import Fault
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 
 MOST_INLINE = 64 * 1024
 SCHEMA = "agentv_stream.dead_letter.v1"
@@ -38,14 +38,14 @@ def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:
     row: dict[str, Any] = {
         "schema_version": SCHEMA,
         "reason": fault.reason,
-        "file": told_path(fault.file),
+        "file": printable_path(fault.file),
         "row": fault.row,
         "offset": fault.offset,
         "length": fault.length if length is None else length,
         "detail": fault.detail,
     }
     if blob is not None:
-        row["blob"] = told_path(blob)
+        row["blob"] = printable_path(blob)
     elif stands_in_line(fault) and (fault.data or not fault.length):
         try:
             row["text"] = fault.data.decode()

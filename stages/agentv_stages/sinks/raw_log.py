@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.payload import told_path
+from agentv_stages.model.payload import printable_path
 from agentv_stages.model.times import iso_bytes
 
 _check = msgspec.json.Decoder(Raw).decode
@@ -21,7 +21,7 @@ def render(batch: Batch) -> bytes:
     if not batch.records:
         return b""
     arrived = b'"arrived":"%b",' % iso_bytes(batch.arrived_ms) if batch.arrived_ms is not None else b""
-    file = b',"file":%b,' % _encode(told_path(batch.file))
+    file = b',"file":%b,' % _encode(printable_path(batch.file))
     parts: list[bytes] = []
     for record in batch.records:
         parts += (b"{", arrived, b'"offset":%d' % record.offset, file)

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 from agentv_stages.figures.result import PARTIAL, Observer
 from agentv_stages.model.event import ToolCall
 from agentv_stages.model.message import Message, PairedCall, call_names
-from agentv_stages.model.payload import EMPTY_STRING, NULL, join_array, to_raw, told_path
+from agentv_stages.model.payload import EMPTY_STRING, NULL, join_array, printable_path, to_raw
 from agentv_stages.model.times import iso_bytes
 from agentv_stages.model.tokens import Tokens
 
@@ -72,7 +72,7 @@ class Identity(Struct):
             session_id=session_id,
             format=dialect.name,
             kind="agentv_run" if dialect.live else "imported_transcript",
-            path=told_path(path) if path is not None else None,
+            path=printable_path(path) if path is not None else None,
             model=opening.model,
             started_ms=started_ms,
             git_branch=opening.git_branch,

@@ -15,7 +15,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import given, text_json, to_raw
+from agentv_stages.model.payload import has_value, text_json, to_raw
 from agentv_stages.model.provider import REFUSED
 from agentv_stages.providers.amp.wire import Block, decode_shell
 
@@ -71,12 +71,15 @@ def add_input(blocks: Sequence[Block], place: str, message_id: str, source: Sour
 def _result(block: Block, part: str, source: Source, batch: Batch) -> None:
     call_id, run = block.tool_use_id or block.toolUseID or "", block.run
     if run is None:
-        output = block.content if given(block.content) else None
+        output = block.content if has_value(block.content) else None
         batch.events.append(ToolResult(source, part, call_id, output, "error" if block.is_error else "ok"))
     elif run.status == UNFINISHED:
         batch.ignore("result/in-progress")
     else:
-        output, code = run.result if given(run.result) else run.error if given(run.error) else None, _code(run.result)
+        output, code = (
+            run.result if has_value(run.result) else run.error if has_value(run.error) else None,
+            _code(run.result),
+        )
         outcome: Outcome = ENDS.get(run.status or "", "ok")
         batch.events.append(ToolResult(source, part, call_id, output, "error" if code else outcome, code))
 

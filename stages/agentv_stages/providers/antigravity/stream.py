@@ -27,7 +27,7 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import given, text_json, text_of
+from agentv_stages.model.payload import has_value, text_json, text_of
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.antigravity.calls import SHELL, requested
@@ -141,13 +141,13 @@ class StreamDecoder:
         state, kind, step_id = self.state, step.step_type, self._id(step.step_index, record)
         if kind == "agent_response":
             state.answer = step_id
-            if given(step.text_delta):
+            if has_value(step.text_delta):
                 text = text_json(step.text_delta)
                 batch.events.append(AssistantText(source, "", step_id, text, True, model=state.model))
             if step.usage is not None and step.usage.total_tokens:
                 state.counted = True
                 batch.events.append(usage_of(source, step_id, step.usage, state.model))
-            elif not given(step.text_delta):
+            elif not has_value(step.text_delta):
                 batch.ignore("step/agent_response")
         elif kind in ("tool", "subagent"):
             self._call(step, step_id, source, batch)
@@ -235,7 +235,7 @@ class OutputDecoder:
         reason = reason_of(result)
         source, add = self.context.source(record), batch.events.append
         add(SessionInfo(source, "", result.conversation_id))
-        if given(result.response):
+        if has_value(result.response):
             add(AssistantText(source, "", "answer", text_json(result.response)))
         if result.usage is not None and result.usage.total_tokens:
             add(usage_of(source, "result", result.usage, None, total=True))
@@ -258,8 +258,8 @@ def _request(step: Step) -> tuple[str, Raw]:
 def _tool_result(step: Step) -> tuple[Outcome | None, Raw | None]:
     """The outcome of a step (None: it has ended, no more) and its output."""
     info = step.tool_info
-    output = info.output if info is not None and given(info.output) else None
-    error = info.error if info is not None and given(info.error) else None
+    output = info.output if info is not None and has_value(info.output) else None
+    error = info.error if info is not None and has_value(info.error) else None
     if step.state != "ERROR" and error is None:
         return None, output
     message = "" if error is None else failure_text(error)
@@ -276,7 +276,7 @@ def failure_text(error: Raw) -> str:
 
 
 def reason_of(result: Result) -> str | None:
-    return failure_text(result.error) if given(result.error) else None
+    return failure_text(result.error) if has_value(result.error) else None
 
 
 def ending(result: Result, reason: str | None) -> tuple[Status, str | None]:

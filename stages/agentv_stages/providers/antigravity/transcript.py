@@ -27,7 +27,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, has_value, inner_json, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import parse_iso, whole_ms
 from agentv_stages.providers.antigravity.calls import SHELL, requested
@@ -152,9 +152,9 @@ class TranscriptDecoder:
     def _answer(self, entry: Entry, source: Source, batch: Batch) -> None:
         state, message_id, events = self.state, f"step-{source.row}", batch.events
         requests = [(call, *requested(call.name, call.args, nested=self.nested)) for call in entry.tool_calls or ()]
-        if given(entry.thinking):
+        if has_value(entry.thinking):
             events.append(Reasoning(source, "", message_id, text_json(entry.thinking), model=state.model))
-        if given(entry.content):
+        if has_value(entry.content):
             events.append(AssistantText(source, "", message_id, text_json(entry.content), model=state.model))
         if requests:
             state.open, state.shells = [], []
@@ -166,9 +166,9 @@ class TranscriptDecoder:
                 self._folder(call, source, batch)
             parent = self.context.parent_call
             events.append(ToolCall(source, f"-{i}", message_id, call_id, name, arguments, parent, state.model))
-        if not requests and given(entry.content):
+        if not requests and has_value(entry.content):
             events.append(SessionEnd(source, "", "complete"))
-        elif not requests and not given(entry.thinking):
+        elif not requests and not has_value(entry.thinking):
             batch.ignore("PLANNER_RESPONSE/empty")
 
     def _folder(self, call: Call, source: Source, batch: Batch) -> None:
@@ -197,7 +197,7 @@ class TranscriptDecoder:
             if begun is not None and ended is not None:
                 duration = whole_ms(ended - begun)
                 end = Source(source.file, source.row, source.offset, source.length, ended, source.stream)
-        output = text_json(entry.content) if given(entry.content) else None
+        output = text_json(entry.content) if has_value(entry.content) else None
         batch.events.append(ToolResult(end, "", call_id, output, outcome, code, duration))
 
 

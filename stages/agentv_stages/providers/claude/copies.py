@@ -27,7 +27,7 @@ from zlib import crc32
 from msgspec import Struct, field
 
 from agentv_stages.model.batch import Record
-from agentv_stages.model.payload import given, text_of
+from agentv_stages.model.payload import has_value, text_of
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL
 from agentv_stages.providers.claude.forks import BACKGROUND, HEADERS
@@ -115,7 +115,7 @@ class Copies(Struct):
         elif kind == "queue-operation":
             self.opened_ms = parse_iso(line.timestamp)
             prompt = decode_meta(record.data).content
-            if given(prompt) and self.queued is None:
+            if has_value(prompt) and self.queued is None:
                 self.queued = _checksum(text_of(prompt))
         elif kind == "file-history-snapshot":
             snapshot = decode_snapshot(record.data)

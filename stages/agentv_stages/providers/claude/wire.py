@@ -36,7 +36,7 @@ class CacheCreation(Struct, gc=False):
 
 
 class ServerToolUse(Struct, gc=False):
-    """What the server did itself, billed per use."""
+    """Work of the server itself, billed per use."""
 
     web_search_requests: int | None = None
 

@@ -7,7 +7,7 @@ Calls of newer versions are blocks with ids; older versions wrote them as XML wi
 from msgspec import Raw, Struct
 
 from agentv_stages.model.event import Outcome
-from agentv_stages.model.payload import given, text_of
+from agentv_stages.model.payload import has_value, text_of
 from agentv_stages.model.provider import REFUSED
 from agentv_stages.providers.cline.task_wire import Block, decode_arguments, decode_messages
 
@@ -78,7 +78,7 @@ def _answered(call: Block, result: Block | None) -> Answered:
         path = None
     if result is None:
         return Answered(call.id or "", call.name or "", path, None, None)
-    output = result.content if given(result.content) else None
+    output = result.content if has_value(result.content) else None
     denied = output is not None and DENIED in text_of(output)
     outcome: Outcome = "denied" if denied else "error" if result.is_error else "ok"
     return Answered(call.id or "", call.name or "", path, outcome, output)

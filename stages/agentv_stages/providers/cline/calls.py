@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.model.event import EMPTY_OBJECT, Outcome
-from agentv_stages.model.payload import add_key, given, text_of, to_raw
+from agentv_stages.model.payload import add_key, has_value, text_of, to_raw
 from agentv_stages.providers.cline.wire import (
     Entry,
     Task,
@@ -42,7 +42,7 @@ def arguments(name: str, raw: Raw) -> Raw:
     """The input of a call. A shell call gets `command`, all its commands as the lines of one script; a call that reads
     one file gets `file_path`.
     """
-    if not given(raw):
+    if not has_value(raw):
         return EMPTY_OBJECT
     if name == SHELL:
         script = _script(raw)
@@ -63,7 +63,7 @@ def _script(raw: Raw) -> str | None:
     """The commands as one script; None if the input has a `command` of its own, or an unknown form."""
     try:
         found = decode_commands(raw)
-        if given(found.command) or not given(found.commands):
+        if has_value(found.command) or not has_value(found.commands):
             return None
         if _first(found.commands) == _ARRAY:
             commands = decode_command_list(found.commands)

@@ -26,7 +26,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import given, one_line, text_json, text_of, to_raw
+from agentv_stages.model.payload import has_value, one_line, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import epoch_ms, parse_iso
 from agentv_stages.providers.cline.calls import arguments, ending
@@ -136,7 +136,7 @@ class SessionDecoder:
                 call_id = block.tool_use_id or f"{message_id}-{i}"
                 error = text_of(text_json(block.content)) if block.is_error else None
                 outcome, code = ending(block.name or "", block.content, error)
-                output = block.content if given(block.content) else None
+                output = block.content if has_value(block.content) else None
                 batch.events.append(ToolResult(source, f"-{i}", call_id, output, outcome, code))
             elif kind == "text":
                 batch.events.append(UserText(source, f"-{i}", _unwrapped(block.text), message_id, injected))
@@ -209,5 +209,5 @@ def _texts(blocks: list[Block]) -> str:
 
 def _unwrapped(text: Raw) -> Raw:
     """A prompt as the user typed it: Cline wraps it in `<user_input mode="act">`, sometimes after a notice."""
-    found = _WRAPPED.fullmatch(text_json(text)) if given(text) else None
+    found = _WRAPPED.fullmatch(text_json(text)) if has_value(text) else None
     return Raw(b'"' + found[1] + b'"') if found else text_json(text)

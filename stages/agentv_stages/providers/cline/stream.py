@@ -28,7 +28,7 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import given, join_strings, text_json, text_of
+from agentv_stages.model.payload import has_value, join_strings, text_json, text_of
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, check
 from agentv_stages.model.times import parse_iso, whole_ms
@@ -114,7 +114,7 @@ class StreamDecoder:
             if agent is not None:
                 agent.begin(record, line.ts)
                 piece = event.text if content == "text" else event.reasoning
-                if given(piece):
+                if has_value(piece):
                     (agent.text if content == "text" else agent.reasoning).append(piece)
             batch.ignore(f"content_start/{content}")
         elif kind == "content_update":
@@ -226,9 +226,9 @@ class StreamDecoder:
     def _result(self, event: Event, line: Line, record: Record, batch: Batch) -> None:
         call_id = event.toolCallId or f"call-{record.row}"
         source = self._source(line, record, self.state.agents.answered(call_id))
-        error = error_text(event.error) if given(event.error) else None
+        error = error_text(event.error) if has_value(event.error) else None
         outcome, code = ending(event.toolName or "", event.output, error)
-        output = event.output if given(event.output) else event.error if error is not None else None
+        output = event.output if has_value(event.output) else event.error if error is not None else None
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, whole_ms(event.durationMs)))
 
     def _usage(self, event: Event, key: str, source: Source) -> TokenUsage:
@@ -285,7 +285,7 @@ class StreamDecoder:
                 add(SessionInfo(source, "", None, model))
             reason = closing.finishReason or ""
             status = ENDS.get(reason, "error")
-            if status == "error" and given(closing.text):
+            if status == "error" and has_value(closing.text):
                 reason = f"{reason}: {text_of(text_json(closing.text))}"
             took = whole_ms(closing.durationMs)
             add(SessionEnd(source, "", status, reason or None, None, took, closing.iterations, Raw(record.data)))

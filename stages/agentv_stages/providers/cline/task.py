@@ -28,7 +28,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import given, inner_json, json_in, to_raw
+from agentv_stages.model.payload import has_value, inner_json, json_in, to_raw
 from agentv_stages.model.provider import REFUSED, DecodeContext
 from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.cline.api_history import DENIED, FILE, Answered, find, read_history
@@ -300,7 +300,7 @@ def _call_of(kind: str, text: str) -> tuple[str, Raw, str | None]:
 def _inner(value: Raw) -> Raw:
     """Arguments of an MCP tool, which may be JSON within a string."""
     found = inner_json(value)
-    if not given(found):
+    if not has_value(found):
         return EMPTY_OBJECT
     return found if bytes(found)[:1] == b"{" else to_raw({"arguments": bytes(found).decode("utf-8", "replace")})
 

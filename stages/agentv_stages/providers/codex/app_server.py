@@ -11,7 +11,7 @@ from msgspec import Raw, ValidationError
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, SessionEnd, Source, Status
-from agentv_stages.model.payload import ABSENT, given
+from agentv_stages.model.payload import ABSENT, has_value
 from agentv_stages.model.recent import remember
 from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.codex.app_server_catalogue import (
@@ -75,7 +75,7 @@ class AppServerDecoder(AppItems):
         method = line.method
         if not method:
             self._reply(line, record, batch)
-        elif not given(line.params):
+        elif not has_value(line.params):
             batch.ignore(method)
         elif method in DECODED or method.endswith("/requestApproval"):
             try:
@@ -110,7 +110,7 @@ class AppServerDecoder(AppItems):
             self.used(p, p.token_usage, source, batch)
         elif method == "turn/completed" and p.turn is not None:
             self._end(p.turn, source, record, batch)
-        elif method == "turn/plan/updated" and given(p.plan):
+        elif method == "turn/plan/updated" and has_value(p.plan):
             self.plan(p, source, batch)
         elif method == "thread/started" and p.thread is not None:
             self.thread(p.thread, p.thread.model, source, record, batch)
@@ -135,10 +135,10 @@ class AppServerDecoder(AppItems):
     def _reply(self, line: AppLine, record: Record, batch: Batch) -> None:
         if line.result is not None and line.result.thread is not None:
             self.thread(line.result.thread, line.result.model, self.context.source(record), record, batch)
-        elif given(line.error):
+        elif has_value(line.error):
             text = str(member(line.error, "message") or "")
             batch.events.append(Notification(self.context.source(record), "", "error", text, "error"))
-        elif given(line.id) and line.type is ABSENT and b'"result"' in record.data:
+        elif has_value(line.id) and line.type is ABSENT and b'"result"' in record.data:
             batch.ignore("reply")
         else:
             batch.unknown_type(word(line.type), record)

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import AssistantText, Notification, Source, UserText
-from agentv_stages.model.payload import ABSENT, given, join_strings, text_of, to_raw
+from agentv_stages.model.payload import ABSENT, has_value, join_strings, text_of, to_raw
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import checksum
 from agentv_stages.providers.codex.app_server_catalogue import COLLABORATION, KINDS, PIECE, REVIEWS
@@ -45,7 +45,7 @@ class AppItems(Threads):
             else:
                 batch.ignore("reasoning, encrypted")
         elif kind == "user_message":
-            if not given(item.content):
+            if not has_value(item.content):
                 batch.ignore("userMessage, empty")
             elif not self.repeated(item.id, batch, checksum(item.content)):
                 self.state.after_result = True

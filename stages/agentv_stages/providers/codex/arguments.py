@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.model.event import EMPTY_OBJECT
-from agentv_stages.model.payload import ABSENT, decode_json, given, one_line, text_of, to_raw
+from agentv_stages.model.payload import ABSENT, decode_json, has_value, one_line, text_of, to_raw
 from agentv_stages.providers.codex.wire import first, word
 
 SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
@@ -21,7 +21,7 @@ def unwrap(value: Raw) -> Raw:
     """Arguments as JSON: the object that a JSON string holds; the string itself if it holds none."""
     head = bytes(value) if len(value) < 1024 else bytes(memoryview(value)[:40])
     if head[:2] != b'"{':
-        if not given(value):
+        if not has_value(value):
             return EMPTY_OBJECT
         if head[:1] != b'"':
             return value
@@ -67,7 +67,7 @@ def heredoc(arguments: Raw) -> Raw | None:
             value = _shell(to_raw(decode_json(inner.encode()) if isinstance(inner, str) else inner))
         except (msgspec.MsgspecError, ValueError):
             return None
-    command = value.cmd if given(value.cmd) and len(value.cmd) > 2 else value.command
+    command = value.cmd if has_value(value.cmd) and len(value.cmd) > 2 else value.command
     program = ""
     if first(command) == b"[":
         words = _words(command)

@@ -20,7 +20,7 @@ from agentv_stages.model.event import (
     Source,
     UserText,
 )
-from agentv_stages.model.payload import ABSENT, given, join_strings, to_raw
+from agentv_stages.model.payload import ABSENT, has_value, join_strings, to_raw
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.codex.arguments import BEGIN_PATCH, SHELLS, agent_of, heredoc, unwrap
 from agentv_stages.providers.codex.calls import MOST_ANSWERED, MOST_SCRIPTS, Calls, Copy
@@ -53,7 +53,7 @@ class Conversation(Calls):
         if kind == "function_call":
             self._call(p, p.arguments, source, batch)
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            if p.call_id is None and p.name is not None and given(p.output):  # the thread's goal, given as context
+            if p.call_id is None and p.name is not None and has_value(p.output):  # the thread's goal, given as context
                 self.end_answer()
                 batch.events.append(UserText(source, "", p.output, p.id or f"u{source.row}", True))
             else:
@@ -208,7 +208,7 @@ class Conversation(Calls):
 
     def reasons_silently(self, p: ItemPayload, record: Record, batch: Batch) -> bool:
         """Whether a reasoning item has no text; in newer versions nearly all are encrypted."""
-        if len(p.summary) != 2 or given(p.content):
+        if len(p.summary) != 2 or has_value(p.content):
             return False
         if self.state.pending:
             self.release("user", batch)
@@ -299,9 +299,9 @@ class Conversation(Calls):
         self.release("user", batch)
         call_id = p.call_id or p.id or f"{p.type}-{source.row}"
         outcome: Outcome | None = {"completed": "ok", "failed": "error"}.get(word(p.status))  # type: ignore[assignment]  # the values are outcomes
-        value = p.action if given(p.action) else EMPTY_OBJECT
+        value = p.action if has_value(p.action) else EMPTY_OBJECT
         self.call(source, "", self.answer(source), call_id, p.type, value, None, batch)
-        output = p.result if given(p.result) else None
+        output = p.result if has_value(p.result) else None
         if outcome or output is not None:
             self.result(source, call_id, output, outcome, None, None, batch)
 
@@ -318,7 +318,7 @@ class Conversation(Calls):
         if len(state.scripts) >= MOST_SCRIPTS:
             self.count(state.scripts[0], batch)
             del state.scripts[0]
-        script = p.input if given(p.input) else Raw(b'""')
+        script = p.input if has_value(p.input) else Raw(b'""')
         state.scripts.append(Script(call_id, script, self.answer(source), source, state.model, last_ms=source.time_ms))
 
     def _script_output(self, script: Script, verdict: Verdict, source: Source, batch: Batch) -> None:

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import EMPTY_OBJECT, Notification, Outcome, Source
-from agentv_stages.model.payload import decode_json, given, join_strings, to_raw
+from agentv_stages.model.payload import decode_json, has_value, join_strings, to_raw
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import check
 from agentv_stages.providers.codex.calls import MOST_ANSWERED
@@ -104,7 +104,7 @@ class Items(Conversation):
             item.type = "CommandExecution"
         elif kind == "patch_apply_end":
             item.type = "FileChange"
-            if p.success is not None and not given(p.status):
+            if p.success is not None and not has_value(p.status):
                 item.status = Raw(b'"completed"' if p.success else b'"failed"')
         elif kind == "mcp_tool_call_end":
             item.type = "McpToolCall"
@@ -208,7 +208,7 @@ class Items(Conversation):
 def _identity(item: Item) -> str:
     """The text that identifies a call in its script: the command, a changed file, or the tool."""
     if item.type == "CommandExecution":
-        command = decode_json(item.command) if given(item.command) else ""
+        command = decode_json(item.command) if has_value(item.command) else ""
         last = command[-1] if isinstance(command, list) and command else command  # pyright: ignore[reportUnknownVariableType] - decoded JSON
         return last if isinstance(last, str) else ""
     if item.type == "FileChange":
@@ -225,27 +225,27 @@ def described(item: Item) -> tuple[str, Raw]:
         command, cwd = bytes(item.command), bytes(item.cwd)
         if command and cwd and command != b"null" and cwd != b"null":
             return "command_execution", Raw(b'{"command":%b,"cwd":%b}' % (command, cwd))
-        members = {"command": item.command} if given(item.command) else {}
-        if given(item.cwd):
+        members = {"command": item.command} if has_value(item.command) else {}
+        if has_value(item.cwd):
             members["cwd"] = item.cwd
         return "command_execution", to_raw(members)
     if kind == "FileChange":
         return "file_change", to_raw({"changes": changes_of(item.changes)})
     if kind in ("McpToolCall", "DynamicToolCall"):
         name = mcp_name(item) if kind == "McpToolCall" else item.tool or "dynamic_tool"
-        return name, item.arguments if given(item.arguments) else EMPTY_OBJECT
+        return name, item.arguments if has_value(item.arguments) else EMPTY_OBJECT
     if kind in ("CollabAgentToolCall", "CollabToolCall"):
-        members = {"prompt": item.prompt} if given(item.prompt) else {}
+        members = {"prompt": item.prompt} if has_value(item.prompt) else {}
         if item.receiver_thread_ids:
             members["receiver_thread_ids"] = to_raw(item.receiver_thread_ids)
         return item.tool or "collab_tool_call", to_raw(members)
     if kind == "ImageView":
-        return "view_image", to_raw({"path": item.path}) if given(item.path) else EMPTY_OBJECT
+        return "view_image", to_raw({"path": item.path}) if has_value(item.path) else EMPTY_OBJECT
     if kind == "ImageGeneration":
         return "image_generation_call", EMPTY_OBJECT
     if kind == "Sleep":
         return "sleep", EMPTY_OBJECT
-    members = {key: raw for key, raw in (("query", item.query), ("action", item.action)) if given(raw)}
+    members = {key: raw for key, raw in (("query", item.query), ("action", item.action)) if has_value(raw)}
     return "web_search" if "action" in members or kind == "WebSearch" else word(item.kind) or "extension", to_raw(
         members
     )
@@ -253,7 +253,7 @@ def described(item: Item) -> tuple[str, Raw]:
 
 def changes_of(changes: Raw) -> Any:
     """Changed files as in the exec stream, `[{path, kind, …}]`; rollouts map paths to changes."""
-    value: Any = decode_json(changes) if given(changes) else []
+    value: Any = decode_json(changes) if has_value(changes) else []
     if not isinstance(value, dict):
         return value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
     out: list[dict[str, Any]] = []
@@ -271,17 +271,17 @@ def changes_of(changes: Raw) -> Any:
 
 def output_of(item: Item) -> Raw | None:
     """The result of a call: its whole output, result or error."""
-    if given(item.aggregated_output):
+    if has_value(item.aggregated_output):
         return item.aggregated_output
-    if given(item.error):
+    if has_value(item.error):
         return item.error
-    if given(item.content_items):
+    if has_value(item.content_items):
         return dynamic_output(item.content_items)
     for raw in (item.result, item.results, item.agents_states):
-        if given(raw):
+        if has_value(raw):
             return raw
-    if given(item.stdout) or given(item.stderr):
-        if not given(item.stderr) or item.stderr == Raw(b'""'):
+    if has_value(item.stdout) or has_value(item.stderr):
+        if not has_value(item.stderr) or item.stderr == Raw(b'""'):
             return item.stdout
-        return to_raw("".join(str(decode_json(raw)) for raw in (item.stdout, item.stderr) if given(raw)))
+        return to_raw("".join(str(decode_json(raw)) for raw in (item.stdout, item.stderr) if has_value(raw)))
     return None

@@ -22,7 +22,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import decode_json, given, text_json, to_raw
+from agentv_stages.model.payload import decode_json, has_value, text_json, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.providers.codex.calls import MOST_OPEN
@@ -98,7 +98,7 @@ class OldExecDecoder:
             self._message(line.msg, source, record, batch)
         elif line.type:
             batch.unknown_type(line.type, record)
-        elif given(line.prompt):
+        elif has_value(line.prompt):
             self.state.answer = ""
             batch.events.append(UserText(source, "", line.prompt, f"u{record.row}"))
         elif line.workdir is not None or line.model is not None:
@@ -113,12 +113,12 @@ class OldExecDecoder:
     def _message(self, m: Msg, source: Source, record: Record, batch: Batch) -> None:
         kind, state, events = m.type, self.state, batch.events
         if kind == "agent_message":
-            if given(m.message):
+            if has_value(m.message):
                 events.append(
                     AssistantText(source, "", self._answer(source), text_json(m.message), False, False, state.model)
                 )
         elif kind == "agent_reasoning":
-            if given(m.text):
+            if has_value(m.text):
                 events.append(Reasoning(source, "", self._answer(source), text_json(m.text), False, state.model))
         elif kind in BEGINS:
             name, value = BEGINS[kind](m)
@@ -194,7 +194,7 @@ class OldExecDecoder:
 
 
 def _exec(m: Msg) -> tuple[str, Raw]:
-    members = {"command": m.command} if given(m.command) else {}
+    members = {"command": m.command} if has_value(m.command) else {}
     if m.cwd is not None:
         members["workdir"] = to_raw(m.cwd)
     return "shell", to_raw(members)
@@ -208,25 +208,25 @@ def _mcp(m: Msg) -> tuple[str, Raw]:
     if first(m.invocation) != b"{":
         return "mcp__", EMPTY_OBJECT
     call = decode_invocation(m.invocation)
-    return f"mcp__{call.server}__{call.tool}", call.arguments if given(call.arguments) else EMPTY_OBJECT
+    return f"mcp__{call.server}__{call.tool}", call.arguments if has_value(call.arguments) else EMPTY_OBJECT
 
 
 def _search(m: Msg) -> tuple[str, Raw]:
-    return "web_search", to_raw({"query": m.query}) if given(m.query) else EMPTY_OBJECT
+    return "web_search", to_raw({"query": m.query}) if has_value(m.query) else EMPTY_OBJECT
 
 
 def _plan(m: Msg) -> tuple[str, Raw]:
     pairs = (("explanation", m.explanation), ("plan", m.plan))
-    return "update_plan", to_raw({key: raw for key, raw in pairs if given(raw)})
+    return "update_plan", to_raw({key: raw for key, raw in pairs if has_value(raw)})
 
 
 def _image(m: Msg) -> tuple[str, Raw]:
-    return "view_image", to_raw({"path": m.path}) if given(m.path) else EMPTY_OBJECT
+    return "view_image", to_raw({"path": m.path}) if has_value(m.path) else EMPTY_OBJECT
 
 
 def _exec_end(m: Msg) -> tuple[Raw | None, Outcome | None]:
-    output = m.aggregated_output if given(m.aggregated_output) else m.stdout
-    if not given(m.aggregated_output):
+    output = m.aggregated_output if has_value(m.aggregated_output) else m.stdout
+    if not has_value(m.aggregated_output):
         output = to_raw(_text(m.stdout) + _text(m.stderr))
     elif first(output) == b"[":
         output = to_raw(_text(output))
@@ -241,7 +241,7 @@ def _patch_end(m: Msg) -> tuple[Raw | None, Outcome | None]:
 def _mcp_end(m: Msg) -> tuple[Raw | None, Outcome | None]:
     output, failed = mcp_result(m.result)
     outcome: Outcome = "ok" if not failed else "denied" if is_refusal(output) else "error"
-    return (output if given(output) else None), outcome
+    return (output if has_value(output) else None), outcome
 
 
 def _search_end(m: Msg) -> tuple[Raw | None, Outcome | None]:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.model.event import Outcome
-from agentv_stages.model.payload import ABSENT, decode_json, given, join_strings, text_of, to_raw
+from agentv_stages.model.payload import ABSENT, decode_json, has_value, join_strings, text_of, to_raw
 from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, parts_of, word
 
@@ -67,7 +67,7 @@ SILENT = Verdict(None)
 
 def judge(output: Raw) -> Verdict:
     """Reads an output of any dialect."""
-    if not given(output):
+    if not has_value(output):
         return SILENT
     whole = len(output) <= 4 * HEAD
     data = bytes(output) if whole else bytes(memoryview(output)[: 4 * HEAD])
@@ -175,7 +175,7 @@ def _wrapped(text: str) -> Verdict | None:
         outcome = "error" if code else "ok"
     elif value.success is not None:
         outcome = "ok" if value.success else "error"
-    output = value.output if given(value.output) else to_raw(text)
+    output = value.output if has_value(value.output) else to_raw(text)
     return Verdict(output, outcome, code, None if seconds is None else whole_ms(seconds * 1000))
 
 
@@ -220,9 +220,9 @@ def mcp_result(raw: Raw) -> tuple[Raw, bool]:
     """The result of an MCP call, without the `Ok` or `Err` around it, and whether the call failed."""
     try:
         result = _mcp_result(raw)
-        if given(result.error):
+        if has_value(result.error):
             return result.error, True
-        return (result.ok, bool(_mcp_output(result.ok).isError)) if given(result.ok) else (raw, False)
+        return (result.ok, bool(_mcp_output(result.ok).isError)) if has_value(result.ok) else (raw, False)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return raw, False  # of another shape
 

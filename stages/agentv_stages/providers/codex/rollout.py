@@ -13,7 +13,7 @@ import re
 from agentv_stages.chain.foreign import other_session
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, Retract, SessionEnd, SessionInfo, Source, Status, UserText
-from agentv_stages.model.payload import given
+from agentv_stages.model.payload import has_value
 from agentv_stages.model.repeats import check, checksum
 from agentv_stages.model.times import Time, parse_iso, whole_ms
 from agentv_stages.providers.codex import copied_history, usage
@@ -41,11 +41,11 @@ def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -
     """
     decoder.close(None, batch)
     decoder.state.ends = True
-    failed = given(p.error)
+    failed = has_value(p.error)
     message = member(p.error, "message") if failed else None
     reason = message if isinstance(message, str) else plain(p.error) or None
     status: Status = "error" if failed else "complete"
-    if bytes(p.last_agent_message) == b"null" and not (failed or decoder.state.final or given(p.started_at)):
+    if bytes(p.last_agent_message) == b"null" and not (failed or decoder.state.final or has_value(p.started_at)):
         status, reason = "unknown", "the turn ended without an answer"
     batch.events.append(SessionEnd(source, "", status, reason, duration_ms=whole_ms(p.duration_ms)))
 
@@ -114,7 +114,7 @@ class RolloutDecoder(Items):
                     if state.records or state.reviewing:
                         batch.ignore(event)
                         return
-                    if p.info == state.counted and given(p.info):
+                    if p.info == state.counted and has_value(p.info):
                         batch.ignore("token_count, repeated")
                         return
                 elif event in COPIED:
@@ -247,7 +247,7 @@ class RolloutDecoder(Items):
         state.session_id = state.thread = p.id
         state.begun_ms = source.time_ms
         parent = p.parent_thread_id or p.forked_from_id or self.context.session_id
-        if (p.forked_from_id or p.parent_thread_id) and not given(p.history_base):
+        if (p.forked_from_id or p.parent_thread_id) and not has_value(p.history_base):
             copied_history.begins(state, p.forked_from_id or parent, declared=p.forked_from_id is not None)
         version = _VERSION.match(p.cli_version or "")
         state.itemized = ordinal is not None

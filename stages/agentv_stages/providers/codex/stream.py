@@ -25,7 +25,7 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import ABSENT, given, to_raw
+from agentv_stages.model.payload import ABSENT, has_value, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats
 from agentv_stages.providers.codex.outcome import dynamic_output, outcome_of
@@ -190,17 +190,17 @@ class ItemStream:
         output: Raw | None = None
         outcome = outcome_of(item)
         if kind == "command_execution":
-            output = item.aggregated_output if given(item.aggregated_output) else None
+            output = item.aggregated_output if has_value(item.aggregated_output) else None
         elif kind == "mcp_tool_call":
-            output = item.error if given(item.error) else item.result if given(item.result) else None
+            output = item.error if has_value(item.error) else item.result if has_value(item.result) else None
         elif kind == "collab_tool_call":
-            output = item.agents_states if given(item.agents_states) else None
+            output = item.agents_states if has_value(item.agents_states) else None
             agent = spawned(item)
         elif kind == "todo_list":
             outcome = "ok"
-        elif given(item.content_items):
+        elif has_value(item.content_items):
             output = dynamic_output(item.content_items)
-        elif given(item.result):
+        elif has_value(item.result):
             output = item.result
         duration = duration_ms(item.duration)
         batch.events.append(ToolResult(source, "", call_id, output, outcome, item.exit_code, duration, agent))
@@ -297,20 +297,20 @@ def text(item: Item) -> Raw:
 
 
 def _command(item: Item) -> tuple[str, Raw]:
-    return "command_execution", to_raw({"command": item.command if given(item.command) else None})
+    return "command_execution", to_raw({"command": item.command if has_value(item.command) else None})
 
 
 def _change(item: Item) -> tuple[str, Raw]:
-    return "file_change", to_raw({"changes": item.changes if given(item.changes) else []})
+    return "file_change", to_raw({"changes": item.changes if has_value(item.changes) else []})
 
 
 def _mcp(item: Item) -> tuple[str, Raw]:
-    value = item.arguments if given(item.arguments) else EMPTY_OBJECT
+    value = item.arguments if has_value(item.arguments) else EMPTY_OBJECT
     return mcp_name(item), value
 
 
 def _collab(item: Item) -> tuple[str, Raw]:
-    members: dict[str, object] = {"prompt": item.prompt} if given(item.prompt) else {}
+    members: dict[str, object] = {"prompt": item.prompt} if has_value(item.prompt) else {}
     if item.agent_path is not None:
         members["agent_path"] = item.agent_path
     if item.receiver_thread_ids and item.tool != SPAWN:
@@ -319,12 +319,12 @@ def _collab(item: Item) -> tuple[str, Raw]:
 
 
 def _search(item: Item) -> tuple[str, Raw]:
-    members = {key: raw for key, raw in (("query", item.query), ("action", item.action)) if given(raw)}
+    members = {key: raw for key, raw in (("query", item.query), ("action", item.action)) if has_value(raw)}
     return "web_search", to_raw(members)
 
 
 def _todo(item: Item) -> tuple[str, Raw]:
-    return "todo_list", to_raw({"items": item.items if given(item.items) else []})
+    return "todo_list", to_raw({"items": item.items if has_value(item.items) else []})
 
 
 def _image(item: Item) -> tuple[str, Raw]:
@@ -332,7 +332,7 @@ def _image(item: Item) -> tuple[str, Raw]:
 
 
 def _dynamic(item: Item) -> tuple[str, Raw]:
-    return item.tool or "dynamic_tool", item.arguments if given(item.arguments) else EMPTY_OBJECT
+    return item.tool or "dynamic_tool", item.arguments if has_value(item.arguments) else EMPTY_OBJECT
 
 
 def _sleep(item: Item) -> tuple[str, Raw]:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import MsgspecError, Raw, Struct, ValidationError, field
 from msgspec.json import Decoder
 
-from agentv_stages.model.payload import ABSENT, decode_json, given, plain_text, text_of, to_raw
+from agentv_stages.model.payload import ABSENT, decode_json, has_value, plain_text, text_of, to_raw
 from agentv_stages.model.times import Time, whole_ms
 
 _BYTES = tuple(bytes((value,)) for value in range(256))
@@ -29,7 +29,7 @@ def word(raw: Raw) -> str:
 
 def plain(raw: Raw) -> str:
     """The text of a string or of a list of parts; "" where there is none."""
-    return text_of(raw) if given(raw) else ""
+    return text_of(raw) if has_value(raw) else ""
 
 
 class Tokens(Struct, gc=False):
@@ -294,7 +294,7 @@ _duration = Decoder(Duration).decode
 
 def token_info(raw: Raw) -> TokenInfo | None:
     """The counts of a rollout's `token_count`. Callers drop most of them before this, by their bytes."""
-    if not given(raw):
+    if not has_value(raw):
         return None
     try:
         return _info(raw)

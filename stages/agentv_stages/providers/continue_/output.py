@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import AssistantText, Level, Notification, SessionEnd
-from agentv_stages.model.payload import given, text_json
+from agentv_stages.model.payload import has_value, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.continue_.wire import decode_line
 
@@ -47,7 +47,7 @@ class OutputDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_line(record.data)
         source, add = self.context.source(record), batch.events.append
-        if given(line.response):
+        if has_value(line.response):
             add(AssistantText(source, "", f"m{record.row}", text_json(line.response)))
             add(SessionEnd(source, "", "complete", result_json=Raw(record.data)))
         elif line.status == "error":

@@ -26,7 +26,16 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import ABSENT, EMPTY_STRING, given, inner_json, one_line, text_json, text_of, to_raw
+from agentv_stages.model.payload import (
+    ABSENT,
+    EMPTY_STRING,
+    has_value,
+    inner_json,
+    one_line,
+    text_json,
+    text_of,
+    to_raw,
+)
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.continue_.outcomes import RUNNING, ending
 from agentv_stages.providers.continue_.usage import answer_usage, copied, session_usage
@@ -148,7 +157,7 @@ class _Reading:
             self._tool_message(place, message)
         else:
             self.batch.unknown_type(f"message/{role}", self.record)
-        if given(item.conversationSummary):
+        if has_value(item.conversationSummary):
             self._user(f"-{place}-s", f"{message_id}-s", item.conversationSummary, True)
 
     def _answer(self, place: int, item: Item, message: Message, over: bool) -> None:
@@ -208,7 +217,7 @@ class _Reading:
             self.batch.ignore("message/tool")
             return
         self.ended.add(call_id)
-        output = message.content if given(message.content) else None
+        output = message.content if has_value(message.content) else None
         self.events.append(ToolResult(self.source, f"-{place}", call_id, output))
 
     def _user(self, part: str, message_id: str, content: Raw, injected: bool) -> None:
@@ -250,7 +259,7 @@ def _command(call: AskedCall) -> Raw:
 
 
 def _output(state: CallState) -> Raw | None:
-    contents = [entry.content for entry in state.output or () if given(entry.content)]
+    contents = [entry.content for entry in state.output or () if has_value(entry.content)]
     if len(contents) > 1:
         return to_raw("\n".join(map(text_of, contents)))
     return contents[0] if contents else None
@@ -258,12 +267,12 @@ def _output(state: CallState) -> Raw | None:
 
 def _arguments(function: Function) -> Raw:
     raw = function.arguments
-    return inner_json(raw) if given(raw) and raw != EMPTY_STRING else EMPTY_OBJECT
+    return inner_json(raw) if has_value(raw) and raw != EMPTY_STRING else EMPTY_OBJECT
 
 
 def _texts(content: Raw, other: bool = False) -> Iterator[Raw]:
     """The texts of a message as JSON strings, empty ones left out; with `other`, its images as blocks without data."""
-    if not given(content):
+    if not has_value(content):
         return
     if memoryview(content)[0] != _LIST:
         text = text_json(content)
@@ -271,7 +280,7 @@ def _texts(content: Raw, other: bool = False) -> Iterator[Raw]:
             yield text
         return
     for part in fitting(content, decode_part):
-        if part.type == "text" or given(part.text):
+        if part.type == "text" or has_value(part.text):
             text = text_json(part.text)
             if text != EMPTY_STRING:
                 yield text
@@ -282,7 +291,7 @@ def _texts(content: Raw, other: bool = False) -> Iterator[Raw]:
 def _is_summary(item: Item) -> bool:
     """Whether an answer is nothing but a summary: the command line replaces the history with one."""
     return (
-        given(item.conversationSummary)
+        has_value(item.conversationSummary)
         and item.message is not None
         and (item.message.content == item.conversationSummary)
     )

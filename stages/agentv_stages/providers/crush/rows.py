@@ -27,7 +27,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import given, text_json, text_of, to_raw
+from agentv_stages.model.payload import has_value, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.crush.wire import Data, Message, Part, Session, Totals, decode_line
@@ -180,7 +180,7 @@ def _arguments(data: Data) -> Raw:
 
 
 def _result(source: Source, at: str, data: Data) -> ToolResult:
-    content = data.content if given(data.content) else None
+    content = data.content if has_value(data.content) else None
     text = text_of(content)
     code = _EXIT.search(text[-_TAIL:])
     exit_code = int(code[1]) if code else None

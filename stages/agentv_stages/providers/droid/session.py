@@ -26,7 +26,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import given, text_json, text_of, to_raw
+from agentv_stages.model.payload import has_value, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.droid.texts import add_prompt, arguments
@@ -134,7 +134,7 @@ class SessionDecoder:
     def _input(self, block: Block, part: str, message_id: str, source: Source, batch: Batch, *, injected: bool) -> None:
         kind = block.type
         if kind == "tool_result":
-            output = block.content if given(block.content) else None
+            output = block.content if has_value(block.content) else None
             call_id = block.tool_use_id or f"{message_id}{part}"
             batch.events.append(ToolResult(source, part, call_id, output, "error" if block.is_error else "ok"))
         elif kind == "text":

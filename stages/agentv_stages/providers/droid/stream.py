@@ -26,7 +26,7 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import given, text_json, text_of, to_raw
+from agentv_stages.model.payload import has_value, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch, parse_iso, whole_ms
 from agentv_stages.providers.droid.texts import add_prompt, arguments
@@ -175,7 +175,7 @@ class StreamDecoder:
         call_id = line.id or (state.open[0] if state.open else f"row-{record.row}")
         if call_id in state.open:
             state.open.remove(call_id)
-        output = line.value if given(line.value) else None
+        output = line.value if has_value(line.value) else None
         if failure is not None and output is None:
             output = to_raw(failure)
             if failure.startswith(_CANCELLED):
@@ -204,7 +204,7 @@ class StreamDecoder:
 
     def _completion(self, line: Line, record: Record, source: Source, batch: Batch) -> None:
         state = self.state
-        if given(line.finalText) and (state.closed or not state.spoken) and text_of(text_json(line.finalText)):
+        if has_value(line.finalText) and (state.closed or not state.spoken) and text_of(text_json(line.finalText)):
             answer = self._answer(line.id or "completion", record)
             batch.events.append(AssistantText(source, "", answer, text_json(line.finalText), model=state.model))
         if line.usage is not None:
@@ -226,7 +226,7 @@ class StreamDecoder:
 
 def _failure(line: Line) -> str | None:
     """The text of a failed result's error, which is an object or a text; None without one."""
-    if not given(line.error):
+    if not has_value(line.error):
         return None
     if bytes(line.error)[:1] != b"{":
         return text_of(text_json(line.error))

@@ -21,7 +21,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import decode_json, given, one_line, plain_text, to_raw
+from agentv_stages.model.payload import decode_json, has_value, one_line, plain_text, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import Time, parse_iso, whole_ms
 from agentv_stages.providers.generic.tools import own_call
@@ -134,20 +134,20 @@ class AtifDecoder:
         events = batch.events
         text = _text(step.message)
         if step.source != "agent":
-            if given(text):
+            if has_value(text):
                 events.append(UserText(source, at, text, message_id, step.source == "system"))
         else:
             model = step.model_name or model
-            if given(step.reasoning_content):
+            if has_value(step.reasoning_content):
                 events.append(Reasoning(source, at, message_id, _text(step.reasoning_content), False, model))
-            if given(text) and len(text) > 2:
+            if has_value(text) and len(text) > 2:
                 synthetic = step.llm_call_count == 0
                 events.append(AssistantText(source, at, message_id, text, False, synthetic, model))
         waiting: set[str] = set()
         for i, call in enumerate(step.tool_calls or ()):
             call_id = call.tool_call_id or f"{message_id}-{i}"
             waiting.add(call_id)
-            arguments = call.arguments if given(call.arguments) else EMPTY_OBJECT
+            arguments = call.arguments if has_value(call.arguments) else EMPTY_OBJECT
             name = call.function_name or "unknown"
             facts = read_free(call.extra, decode_call_extra) or _NO_CALL
             caller = facts.parent_call or parent
@@ -160,7 +160,7 @@ class AtifDecoder:
                 batch.ignore("observation without a call")
                 continue
             waiting.discard(call_id)
-            output = result.content if given(result.content) else None
+            output = result.content if has_value(result.content) else None
             extra = read_free(result.extra, decode_result_extra) or _NO_FACTS
             failed = extra.is_error or extra.tool_result_is_error
             outcome = extra.outcome or ("error" if failed else None)
@@ -195,7 +195,7 @@ def _parents(document: AtifDocument) -> dict[str, str]:
 
 
 def _text(raw: Raw) -> Raw:
-    return raw if not given(raw) or first_byte(raw) == _STRING else to_raw(plain_text(decode_json(raw)))
+    return raw if not has_value(raw) or first_byte(raw) == _STRING else to_raw(plain_text(decode_json(raw)))
 
 
 def _usage(source: Source, at: str, key: str, metrics: AtifMetrics, model: str | None) -> TokenUsage:

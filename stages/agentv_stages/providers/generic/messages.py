@@ -17,7 +17,7 @@ from agentv_stages.model.event import (
     UserText,
 )
 from agentv_stages.model.message import call_names
-from agentv_stages.model.payload import EMPTY_STRING, decode_json, given, plain_text, text_json, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, decode_json, has_value, plain_text, text_json, to_raw
 from agentv_stages.model.times import Time, parse_iso, whole_ms
 from agentv_stages.providers.generic.tools import own_call
 from agentv_stages.providers.generic.wire import (
@@ -71,7 +71,7 @@ def message_events(
     """
     role = message.role
     if role in ("user", "system"):
-        if given(message.content):
+        if has_value(message.content):
             injected = bool(facts.injected) or role == "system"
             batch.events.append(UserText(source, at, message.content, message_id, injected))
         return 0
@@ -81,7 +81,7 @@ def message_events(
     for i, call in enumerate(calls):  # a late result: its call is in the message's own row
         known = (facts.calls or {}).get(call.id or "", _NO_CALL)
         _result(call, known, _call_id(call, message_id, i, prefix), source, f"{at}-{i}", batch)
-    if not calls and given(message.content):
+    if not calls and has_value(message.content):
         batch.events.append(ToolResult(source, at, prefix + (message.name or message_id), message.content))
     return 0
 
@@ -108,7 +108,7 @@ def _answer(
             continue
         call_id = _call_id(call, message_id, i, prefix)
         own = f"{at}-{i}"
-        arguments = call.input if given(call.input) else EMPTY_OBJECT
+        arguments = call.input if has_value(call.input) else EMPTY_OBJECT
         begun = at_time(source, call.start_time or call.startTime)
         known = (facts.calls or {}).get(name, _NO_CALL)
         call_event = ToolCall(begun, own, message_id, call_id, call.tool, arguments, facts.parent_call, model)
@@ -140,7 +140,7 @@ def _texts(
             batch.events.append(AssistantText(source, at, message_id, text, False, synthetic, model))
             return
         for i, block in enumerate(blocks):
-            if given(block.text):
+            if has_value(block.text):
                 own = f"{at}-c{i}"
                 batch.events.append(AssistantText(source, own, message_id, block.text, False, synthetic, model))
             else:
@@ -160,7 +160,7 @@ def _result(call: Call, known: CallFacts, call_id: str, source: Source, at: str,
     """Appends a call's result; False if the row has none."""
     status = known.outcome or call.status
     outcome = OUTCOMES.get(status or "")
-    output = call.output if given(call.output) else None
+    output = call.output if has_value(call.output) else None
     if outcome is None and output is None:
         return False
     if known.outcome == "unpaired":

@@ -24,7 +24,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import ABSENT, decode_json, given, one_line, plain_text, to_raw
+from agentv_stages.model.payload import ABSENT, decode_json, has_value, one_line, plain_text, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import ARRIVAL, from_epoch, whole_ms
 from agentv_stages.providers.generic.messages import usage_event
@@ -80,11 +80,11 @@ class TraceDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         event = decode_event(one_line(record.data))
-        many = event.events if given(event.events) else event.trace
-        if given(many) and event.type not in TYPES:
+        many = event.events if has_value(event.events) else event.trace
+        if has_value(many) and event.type not in TYPES:
             for i, member in read_each(decode_events(many), decode_event, "events", record, batch):
                 self._event(member, f"-{i}", record, batch)
-            if given(event.text):
+            if has_value(event.text):
                 self._text(event.text, self._source(event, record), "-text", batch, False)
         else:
             self._event(event, "", record, batch)
@@ -116,7 +116,7 @@ class TraceDecoder:
             self._message(event, source, at, record, batch)
         elif kind == "final_response":
             content = _content(event)
-            if given(content):
+            if has_value(content):
                 self._text(content, source, at, batch, True)
             batch.events.append(SessionEnd(source, f"{at}-end", "complete"))
         elif kind == "error":
@@ -134,7 +134,7 @@ class TraceDecoder:
         content = _content(event)
         if role in ("user", "system"):
             state.message_id = ""
-            if given(content):
+            if has_value(content):
                 own = source.base_id or f"m{record.row}{at}"
                 batch.events.append(UserText(source, at, content, own, role == "system"))
             return
@@ -142,9 +142,9 @@ class TraceDecoder:
         if name and name != state.model:
             state.model = name
             batch.events.append(SessionInfo(source, f"{at}-model", None, name))
-        if event.type != "model_step" or given(content):
+        if event.type != "model_step" or has_value(content):
             state.message_id = source.base_id or f"m{record.row}{at}"
-        if given(content):
+        if has_value(content):
             self._text(content, source, at, batch, event.type == "model_turn")
         tokens = model.token_usage if isinstance(model, TraceModel) else None
         if tokens is None and isinstance(message, TraceMessage):
@@ -186,7 +186,7 @@ class TraceDecoder:
                 message_id,
                 call_id,
                 name,
-                arguments if given(arguments) else EMPTY_OBJECT,
+                arguments if has_value(arguments) else EMPTY_OBJECT,
                 self.context.parent_call,
                 state.model,
             )
@@ -194,7 +194,7 @@ class TraceDecoder:
         output = tool.output if tool else event.output
         status = tool.status if tool else None
         duration = _duration(event)
-        if given(output):
+        if has_value(output):
             batch.events.append(ToolResult(source, at, call_id, output, OUTCOMES.get(status or ""), None, duration))
         elif len(state.open) < _MOST_OPEN:
             state.open[call_id] = Open(name, status, duration)
@@ -212,7 +212,7 @@ class TraceDecoder:
             return
         status = (tool.status if tool else None) or (entry.outcome if entry else None) or facts.status
         output = tool.output if tool else event.output
-        if not given(output) and tool is not None and given(tool.error):
+        if not has_value(output) and tool is not None and has_value(tool.error):
             output = tool.error
         duration = _duration(event)
         if duration is None and entry is not None:
@@ -220,7 +220,7 @@ class TraceDecoder:
         state.message_id = ""
         batch.events.append(
             ToolResult(
-                source, at, call_id, output if given(output) else None, OUTCOMES.get(status or ""), None, duration
+                source, at, call_id, output if has_value(output) else None, OUTCOMES.get(status or ""), None, duration
             )
         )
 
@@ -244,7 +244,7 @@ def _content(event: TraceEvent) -> Raw:
         return message.content
     if isinstance(message, str):
         return to_raw(message)
-    if given(event.text):
+    if has_value(event.text):
         return event.text
     return event.output if event.type == "final_response" else ABSENT
 
@@ -259,8 +259,8 @@ def _facts(event: TraceEvent) -> TraceFacts:
 
 
 def _error_text(event: TraceEvent) -> str:
-    raw = event.error if given(event.error) else event.text
-    if not given(raw):
+    raw = event.error if has_value(event.error) else event.text
+    if not has_value(raw):
         return event.message if isinstance(event.message, str) else "error"
     value = decode_json(raw)
     if isinstance(value, dict):

@@ -31,7 +31,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import given, one_line, text_json
+from agentv_stages.model.payload import has_value, one_line, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import Time, parse_iso, whole_ms
 from agentv_stages.providers.generic.messages import OUTCOMES, at_time, facts_of, message_events, usage_event
@@ -64,22 +64,22 @@ def turn_events(turn: Turn, made_id: str, source: Source, at: str, batch: Batch)
         own = f"{at}-{i}"
         kind = block.type
         if turn.type != "assistant":
-            if given(block.text):
+            if has_value(block.text):
                 events.append(UserText(source, own, block.text, message_id, turn.type == "system"))
             else:
                 batch.ignore(f"block/{kind}")
-        elif kind == "text" and given(block.text):
+        elif kind == "text" and has_value(block.text):
             events.append(AssistantText(source, own, message_id, block.text, False, False, turn.model))
-        elif kind == "thinking" and given(block.text):
+        elif kind == "thinking" and has_value(block.text):
             events.append(Reasoning(source, own, message_id, text_json(block.text), False, turn.model))
         elif kind == "tool_use":
             call_id = block.id or f"{message_id}-tool-{i + 1}"
             name = block.name or block.tool_name or "unknown"
-            arguments = block.input if given(block.input) else EMPTY_OBJECT
+            arguments = block.input if has_value(block.input) else EMPTY_OBJECT
             events.append(ToolCall(source, own, message_id, call_id, name, arguments, None, turn.model))
             result = block.result
             outcome = OUTCOMES.get(result.status or "") if result else None
-            output = result.output if result and given(result.output) else None
+            output = result.output if result and has_value(result.output) else None
             if result is None or (outcome is None and output is None):
                 unanswered += 1
             else:
@@ -153,7 +153,7 @@ class TranscriptDecoder:
             self._case(row, row.output, record, batch)
         elif row.role:
             if row.message_index is None:
-                if not (given(row.content) or row.tool_calls or row.toolCalls):
+                if not (has_value(row.content) or row.tool_calls or row.toolCalls):
                     batch.strangers.append(record)
                 self._group(row, record, batch)
                 self._row(row, record, batch)
@@ -277,7 +277,7 @@ class TranscriptDecoder:
     def _case(self, row: Row, output: list[RowMessage], record: Record, batch: Batch) -> None:
         """Shape A: a whole case in one line, with its first user text in a member of its own."""
         started = row.source.timestamp if row.source else None
-        if given(row.input) and not any(message.role == "user" for message in output[:1]):
+        if has_value(row.input) and not any(message.role == "user" for message in output[:1]):
             source = self._source(record, None, started)
             batch.events.append(UserText(source, "-input", row.input, f"m{record.row}-input"))
         for index, message in enumerate(output):

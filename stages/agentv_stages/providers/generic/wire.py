@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder
 
-from agentv_stages.model.payload import ABSENT, given
+from agentv_stages.model.payload import ABSENT, has_value
 from agentv_stages.model.times import Time
 from agentv_stages.providers.generic.tools import OwnFacts
 
@@ -339,7 +339,7 @@ decode_ending = Decoder(Ending).decode
 
 def read_free(raw: Raw, decode: Callable[[Raw], Shape]) -> Shape | None:
     """Decodes a member that writers may fill freely; None if its shape is unknown."""
-    if not given(raw):
+    if not has_value(raw):
         return None
     try:
         return decode(raw)

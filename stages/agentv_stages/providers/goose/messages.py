@@ -21,7 +21,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, text_json, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, has_value, text_json, text_of, to_raw
 from agentv_stages.model.provider import REFUSED
 from agentv_stages.providers.goose.wire import Block, Message, Returned, ToolResponse, decode_returned
 
@@ -112,13 +112,13 @@ def _call(
     name, arguments = (value.name or "unknown", value.arguments or EMPTY_OBJECT) if value else ("unknown", EMPTY_OBJECT)
     batch.events.append(ToolCall(source, part, answer, call_id, name, arguments, parent, model))
     if request is not None and request.status == "error":
-        error = request.error if given(request.error) else None
+        error = request.error if has_value(request.error) else None
         batch.events.append(ToolResult(source, part, call_id, error, "error"))
 
 
 def _ending(response: ToolResponse) -> tuple[Raw | None, Outcome, int | None]:
     if response.status == "error":
-        error = response.error if given(response.error) else None
+        error = response.error if has_value(response.error) else None
         text = text_of(error) if error is not None and bytes(error)[:1] == b'"' else ""
         return error, _failure(text), None
     value = response.value
@@ -126,7 +126,7 @@ def _ending(response: ToolResponse) -> tuple[Raw | None, Outcome, int | None]:
         returned = decode_returned(value) if bytes(value)[:1] == b"{" else Returned(value)
     except REFUSED:
         returned = Returned(value)
-    content = returned.content if given(returned.content) else None
+    content = returned.content if has_value(returned.content) else None
     code = returned.structuredContent.exit_code if returned.structuredContent is not None else None
     if returned.isError or code:
         return content, "error" if code else _failure(text_of(content)), code

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Source, UserText
-from agentv_stages.model.payload import given, text_json
+from agentv_stages.model.payload import has_value, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.acp.catalogue import FROM_CLIENT, QUIET_METHODS
@@ -74,7 +74,7 @@ class AcpDecoder:
                 self._update(decode_session(data), record, batch)
             elif line.method is not None:
                 self._request(line.method, data, record, batch)
-            elif side not in FROM_CLIENT and given(line.error):
+            elif side not in FROM_CLIENT and has_value(line.error):
                 self._failed(wire.decode_error(line.error), record, batch)
             elif side not in FROM_CLIENT and bytes(line.result)[:1] == b"{":
                 self._response(data, record, batch)
@@ -118,7 +118,7 @@ class AcpDecoder:
         if method == "session/prompt":
             params = wire.decode_message(data).params
             self.state.going = True
-            if params is not None and given(params.prompt):
+            if params is not None and has_value(params.prompt):
                 body = params.prompt if bytes(params.prompt)[:1] == b"[" else text_json(params.prompt)
                 add(UserText(source, "", body, f"p{record.row}"))
         elif method == "session/new":

@@ -26,7 +26,7 @@ from agentv_stages.model.event import (
     UserText,
 )
 from agentv_stages.model.message import call_names
-from agentv_stages.model.payload import EMPTY_STRING, given, json_in, text_json, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, has_value, json_in, text_json, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats, checksum
@@ -221,7 +221,7 @@ class MessagesDecoder:
         batch: Batch,
     ) -> None:
         agents = self.state.agents
-        name, arguments = effective_call(name, arguments if given(arguments) else EMPTY_OBJECT)
+        name, arguments = effective_call(name, arguments if has_value(arguments) else EMPTY_OBJECT)
         agents.calls(call_id, name, source.stream)
         parent = agents.parent_call(source.stream)
         batch.events.append(ToolCall(source, part, message_id, call_id, name, arguments, parent, model))
@@ -238,7 +238,7 @@ class MessagesDecoder:
                 output, code, outcome, agent_id, _ = returned
                 batch.events.append(ToolResult(source, f"-{i}", call_id, output, outcome, code, agent_id=agent_id))
             elif block.type == "text":
-                body = block.text if given(block.text) else EMPTY_STRING
+                body = block.text if has_value(block.text) else EMPTY_STRING
                 source = self._source(line, record, "main")
                 batch.events.append(UserText(source, f"-{i}", body, f"u{record.row}", True))
             else:

@@ -3,7 +3,7 @@
 from urllib.parse import unquote
 
 from agentv_stages.chain.pruning import decode_member
-from agentv_stages.model.payload import EMPTY_STRING, given, text_json
+from agentv_stages.model.payload import EMPTY_STRING, has_value, text_json
 from agentv_stages.providers.grok.results import starts
 from agentv_stages.providers.grok.wire import (
     Ledger,
@@ -18,7 +18,7 @@ from agentv_stages.providers.grok.wire import (
 
 def text_block(update: Update) -> Text:
     """The text of a chunk."""
-    if not update.sessionUpdate.endswith("_chunk") or not given(update.content):
+    if not update.sessionUpdate.endswith("_chunk") or not has_value(update.content):
         return Text("", EMPTY_STRING)
     if not starts(update.content, b"{"):
         return Text("text", text_json(update.content))
@@ -27,14 +27,14 @@ def text_block(update: Update) -> Text:
 
 def turn_ledger(update: Update) -> Ledger | None:
     """The tokens and cost of a turn."""
-    if update.sessionUpdate != "turn_completed" or not given(update.usage):
+    if update.sessionUpdate != "turn_completed" or not has_value(update.usage):
         return None
     return decode_member(update.usage, decode_ledger, "params.update.usage")
 
 
 def answer_spent(update: Update) -> Spent | None:
     """The tokens of an answer."""
-    if update.sessionUpdate != "response_completed" or not given(update.usage):
+    if update.sessionUpdate != "response_completed" or not has_value(update.usage):
         return None
     return decode_member(update.usage, decode_spent, "params.update.usage")
 

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from agentv_stages.chain.pruning import REFUSED
 from agentv_stages.model.event import Outcome
-from agentv_stages.model.payload import NULL, given, json_in, text_of, to_raw
+from agentv_stages.model.payload import NULL, has_value, json_in, text_of, to_raw
 from agentv_stages.providers.grok.wire import decode_bridge, decode_bytes, decode_members, decode_pieces
 
 OVER = frozenset(("completed", "failed", "cancelled"))
@@ -44,7 +44,7 @@ class Returned(NamedTuple):
 
 def effective_call(name: str, arguments: Raw) -> tuple[str, Raw]:
     """Name and arguments of the tool that runs: MCP tools are called through `use_tool`."""
-    if not given(arguments):
+    if not has_value(arguments):
         return name, Raw(b"{}")
     if name == _BRIDGE:
         try:
@@ -52,7 +52,7 @@ def effective_call(name: str, arguments: Raw) -> tuple[str, Raw]:
         except REFUSED:
             return name, arguments
         if bridge.tool_name:
-            return bridge.tool_name, bridge.tool_input if given(bridge.tool_input) else Raw(b"{}")
+            return bridge.tool_name, bridge.tool_input if has_value(bridge.tool_input) else Raw(b"{}")
     return name, arguments
 
 
@@ -61,8 +61,8 @@ def returned(status: str, raw: Raw, content: Raw) -> Returned:
     failed = status != "completed"
     members = _members(raw)
     if not members:
-        output = raw if given(raw) else _shown(content)
-        refused = failed and not given(raw) and output is not None and _REFUSED.match(text_of(output)[:400])
+        output = raw if has_value(raw) else _shown(content)
+        refused = failed and not has_value(raw) and output is not None and _REFUSED.match(text_of(output)[:400])
         return Returned(output, None, "denied" if refused else _outcome(status, failed))
     kind = text_of(members.get("type", NULL)) if starts(members.get("type", NULL), b'"') else ""
     code, agent_id, finished = None, None, False
@@ -85,7 +85,7 @@ def returned_text(content: Raw, failed: bool) -> Returned:
     """The result in a `tool_result` block, whose text is `rawOutput` as JSON, or the content if there is none."""
     status = "failed" if failed else "completed"
     if not starts(content, b'"'):
-        return returned(status, content if given(content) else NULL, NULL)
+        return returned(status, content if has_value(content) else NULL, NULL)
     inner = json_in(text_of(content)) or NULL
     if starts(inner, b"{") and _members(inner):
         return returned(status, inner, NULL)
@@ -152,7 +152,7 @@ def _shown(content: Raw) -> Raw | None:
         pieces = decode_pieces(content)
     except REFUSED:
         return None
-    texts = [piece.content.text for piece in pieces if piece.content is not None and given(piece.content.text)]
+    texts = [piece.content.text for piece in pieces if piece.content is not None and has_value(piece.content.text)]
     if len(texts) == 1 and starts(texts[0], b'"'):
         return texts[0]
     return to_raw("".join(map(text_of, texts))) if texts else None

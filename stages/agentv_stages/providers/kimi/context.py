@@ -19,7 +19,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, join_array, text_json
+from agentv_stages.model.payload import EMPTY_STRING, has_value, join_array, text_json
 from agentv_stages.providers.kimi.results import named_call
 from agentv_stages.providers.kimi.wire import Line, Message, Origin, decode_elements, decode_message, decode_parts
 
@@ -48,7 +48,7 @@ def read_message(line: Line) -> Message:
 
     Raises: msgspec.ValidationError.
     """
-    return decode_member(line.message, decode_message, "message") if given(line.message) else Message()
+    return decode_member(line.message, decode_message, "message") if has_value(line.message) else Message()
 
 
 def append_message(message: Message, record: Record, source: Source, recent: RecentMessages, batch: Batch) -> None:
@@ -59,7 +59,7 @@ def append_message(message: Message, record: Record, source: Source, recent: Rec
     elif role == "assistant":
         _answer(message, source, recent, batch)
     elif role == "tool":
-        output = message.content if given(message.content) else None
+        output = message.content if has_value(message.content) else None
         outcome: Outcome | None = None if message.isError is None else "error" if message.isError else "ok"
         batch.events.append(ToolResult(source, "", message.toolCallId or "", output, outcome))
     elif role == "system":
@@ -72,7 +72,7 @@ def _user(message: Message, source: Source, recent: RecentMessages, batch: Batch
     origin = message.origin or _USER
     kind, body = origin.kind or "user", message.content
     message_id = message.id or f"u{source.row}"
-    if not given(body):
+    if not has_value(body):
         batch.ignore("context.append_message/empty")
         return
     command = _command(origin)

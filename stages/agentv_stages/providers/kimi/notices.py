@@ -6,7 +6,7 @@ Source: Kimi Code 2.1.0, the durable records of its bundled source.
 from agentv_stages.chain.pruning import decode_member
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Level, Notification, Source
-from agentv_stages.model.payload import given
+from agentv_stages.model.payload import has_value
 from agentv_stages.providers.kimi.wire import ErrorInfo, Line, Task, decode_task
 
 QUIET = frozenset(
@@ -55,7 +55,7 @@ def notice(line: Line, source: Source, record: Record, batch: Batch) -> None:
 
 
 def _task(line: Line, source: Source) -> Notification:
-    task = decode_member(line.info, decode_task, "info") if given(line.info) else Task()
+    task = decode_member(line.info, decode_task, "info") if has_value(line.info) else Task()
     text = f"{task.status or 'ended'}: {task.description or ''}"
     if task.exitCode:
         text += f" (exit code {task.exitCode})"

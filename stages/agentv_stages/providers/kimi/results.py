@@ -9,7 +9,7 @@ import re
 from msgspec import Raw
 
 from agentv_stages.model.event import EMPTY_OBJECT, Outcome, Status
-from agentv_stages.model.payload import EMPTY_STRING, given, inner_json
+from agentv_stages.model.payload import EMPTY_STRING, has_value, inner_json
 from agentv_stages.providers.kimi.tools import SHELLS
 from agentv_stages.providers.kimi.wire import AskedCall
 
@@ -108,5 +108,5 @@ def named_call(call: AskedCall) -> tuple[str, Raw]:
     """Name and arguments of a call in chat-completions form; arguments that are not JSON stay a string."""
     function = call.function
     name = (function.name if function else None) or call.name or "unknown"
-    arguments = function.arguments if function and given(function.arguments) else call.arguments
-    return name, inner_json(arguments) if given(arguments) and arguments != EMPTY_STRING else EMPTY_OBJECT
+    arguments = function.arguments if function and has_value(function.arguments) else call.arguments
+    return name, inner_json(arguments) if has_value(arguments) and arguments != EMPTY_STRING else EMPTY_OBJECT

@@ -32,7 +32,7 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, text_json
+from agentv_stages.model.payload import EMPTY_STRING, has_value, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, check, checksum
 from agentv_stages.model.times import epoch_ms, whole_ms
@@ -208,7 +208,7 @@ class SessionDecoder:
             source = self._source(line, record, event.uuid or "")
             message_id = event.stepUuid or state.step or f"m{record.row}"
             state.recent.add(message_id)
-            arguments = event.args if given(event.args) else EMPTY_OBJECT
+            arguments = event.args if has_value(event.args) else EMPTY_OBJECT
             call_id = event.toolCallId or event.uuid or f"call-{record.row}"
             parent = self.context.parent_call
             if state.cwd is None and event.display is not None and self.context.stream == MAIN:
@@ -267,7 +267,7 @@ class SessionDecoder:
     def _result(self, event: LoopEvent, source: Source, batch: Batch) -> None:
         state, result = self.state, event.result or _NO_RESULT
         call_id = event.toolCallId or event.uuid or ""
-        output = result.output if given(result.output) else None
+        output = result.output if has_value(result.output) else None
         outcome: Outcome | None = "ok" if event.result is not None else None
         code = None
         if result.isError:
@@ -284,7 +284,7 @@ class SessionDecoder:
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, duration, agent))
 
     def _approval(self, line: Line, batch: Batch) -> None:
-        approval = decode_member(line.result, decode_approval, "result") if given(line.result) else None
+        approval = decode_member(line.result, decode_approval, "result") if has_value(line.result) else None
         outcome = _REFUSED.get(approval.decision or "") if approval is not None else None
         if outcome is not None and line.toolCallId and len(self.state.refused) < _MOST:
             self.state.refused[line.toolCallId] = outcome

@@ -24,7 +24,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json
+from agentv_stages.model.payload import EMPTY_STRING, has_value, inner_json, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.kimi.results import CHECKED, GOAL_ENDS, named_call, refusal, stopped, told_failure
 from agentv_stages.providers.kimi.tools import MEDIA, SHELLS
@@ -67,7 +67,7 @@ class StreamDecoder:
             self._answer(line, source, batch)
         elif role == "tool":
             self._result(line, source, batch)
-        elif role == "user" and given(line.content):
+        elif role == "user" and has_value(line.content):
             batch.events.append(UserText(source, "", line.content, f"u{record.row}"))
         elif role == "meta":
             self._meta(line, source, record, batch)
@@ -101,7 +101,7 @@ class StreamDecoder:
 
     def _result(self, line: StreamLine, source: Source, batch: Batch) -> None:
         call_id = line.tool_call_id or ""
-        output: Raw | None = line.content if given(line.content) else None
+        output: Raw | None = line.content if has_value(line.content) else None
         data = bytes(line.content)
         outcome: Outcome | None = refusal(data)
         name, code = self.state.open.pop(call_id, ""), None

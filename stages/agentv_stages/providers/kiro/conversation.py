@@ -19,7 +19,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, one_line, text_json
+from agentv_stages.model.payload import EMPTY_STRING, has_value, one_line, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import epoch_ms, parse_iso
 from agentv_stages.providers.kiro.results import arguments, ending
@@ -61,7 +61,7 @@ class ConversationDecoder:
                 self._exchange(exchange, f"{place}", record, batch)
         elif whole.session is not None:
             self._session(whole.session.id, whole.session.directory, record, batch)
-        elif given(whole.message):
+        elif has_value(whole.message):
             self._exchange(decode_exchange(whole.message), f"r{record.row}", record, batch)
         else:
             batch.unknown_type("(no history)", record)
@@ -106,7 +106,7 @@ class ConversationDecoder:
             output, outcome, code = ending(parts, result.status)
             call_id = result.tool_use_id or ""
             batch.events.append(ToolResult(source, f"-{place}-{i}", call_id, output, final or outcome, code))
-        if given(inputs.prompt):
+        if has_value(inputs.prompt):
             batch.events.append(UserText(source, f"-{place}", text_json(inputs.prompt), f"user-{place}"))
 
     def _answer(self, reply: Reply, place: str, source: Source, batch: Batch) -> None:

@@ -23,7 +23,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import ABSENT, EMPTY_STRING, given, one_line, text_json, to_raw
+from agentv_stages.model.payload import ABSENT, EMPTY_STRING, has_value, one_line, text_json, to_raw
 from agentv_stages.model.provider import DecodeContext
 
 LOSSES = (
@@ -116,7 +116,7 @@ class MessagesDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         data = one_line(record.data)
         envelope = decode_envelope(data)
-        if given(envelope.values):
+        if has_value(envelope.values):
             envelope = decode_member(envelope.values, decode_envelope, "values")
         source = self.context.source(record)
         if envelope.messages is not None:
@@ -137,7 +137,7 @@ class MessagesDecoder:
             body = message.content if bytes(message.content)[:1] == b"[" else text_json(message.content)
             batch.events.append(UserText(source, place, body, message_id))
         elif kind == "tool":
-            output = message.content if given(message.content) else None
+            output = message.content if has_value(message.content) else None
             outcome: Outcome = "error" if message.status == "error" else "ok"
             batch.events.append(ToolResult(source, place, message.tool_call_id or "", output, outcome))
         elif kind == "system":
@@ -173,12 +173,12 @@ class MessagesDecoder:
 def _read(raw: Raw | bytes) -> tuple[str, Message]:
     """The kind of a message and its members, whatever its form. Raises: msgspec.ValidationError."""
     envelope = decode_envelope(raw)
-    if envelope.lc is not None and given(envelope.kwargs):
-        path = decode_path(envelope.id) if given(envelope.id) else []
+    if envelope.lc is not None and has_value(envelope.kwargs):
+        path = decode_path(envelope.id) if has_value(envelope.id) else []
         name = path[-1].removesuffix("Chunk") if path else ""
         return _CLASSES.get(name, name), decode_member(envelope.kwargs, decode_message, "kwargs")
     kind = (envelope.type or "").removesuffix("MessageChunk").lower() or "(no type)"
-    if given(envelope.data):
+    if has_value(envelope.data):
         return kind, decode_member(envelope.data, decode_message, "data")
     return kind, decode_message(raw)
 
@@ -186,7 +186,7 @@ def _read(raw: Raw | bytes) -> tuple[str, Message]:
 def _texts(content: Raw) -> list[tuple[bool, Raw]]:
     """The texts of a content in their order, each with whether it is reasoning."""
     if bytes(content)[:1] != b"[":
-        return [(False, text_json(content))] if given(content) else []
+        return [(False, text_json(content))] if has_value(content) else []
     try:
         blocks = decode_blocks(content)
     except ValueError:  # texts, or blocks of a shape that no version writes
@@ -194,8 +194,8 @@ def _texts(content: Raw) -> list[tuple[bool, Raw]]:
     found: list[tuple[bool, Raw]] = []
     for block in blocks:
         if block.type in ("thinking", "reasoning"):
-            found.append((True, text_json(block.thinking if given(block.thinking) else block.reasoning)))
-        elif given(block.text):
+            found.append((True, text_json(block.thinking if has_value(block.thinking) else block.reasoning)))
+        elif has_value(block.text):
             found.append((False, text_json(block.text)))
     return found
 

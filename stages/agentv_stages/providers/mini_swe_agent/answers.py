@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from agentv_stages.chain.pruning import fitting
 from agentv_stages.model.event import EMPTY_OBJECT, Source, TokenUsage
-from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, has_value, inner_json, text_json, to_raw
 from agentv_stages.providers.mini_swe_agent.outcomes import commands_in
 from agentv_stages.providers.mini_swe_agent.tools import TOOL
 from agentv_stages.providers.mini_swe_agent.wire import (
@@ -62,11 +62,11 @@ def refused(extra: Extra) -> Answer | None:
     """An answer that was rejected for its format and kept beside the rejection; None if it was not kept."""
     response = extra.response
     if not isinstance(response, Response):
-        return Answer([], _texts((extra.model_response,)), []) if given(extra.model_response) else None
-    if given(response.output):
+        return Answer([], _texts((extra.model_response,)), []) if has_value(extra.model_response) else None
+    if has_value(response.output):
         parts = _items(response.output)
     else:
-        choices = fitting(response.choices, decode_choice) if given(response.choices) else iter(())
+        choices = fitting(response.choices, decode_choice) if has_value(response.choices) else iter(())
         parts = _spoken(next((choice.message for choice in choices if choice.message is not None), Spoken()))
     return Answer(*parts, response.model, response.created or response.created_at, response.usage)
 
@@ -96,7 +96,7 @@ def usage_event(source: Source, part: str, key: str, answer: Answer, cost: float
 
 
 def _spoken(spoken: Spoken) -> tuple[list[Raw], list[Raw], list[Requested]]:
-    reasoning = spoken.reasoning_content if given(spoken.reasoning_content) else spoken.reasoning
+    reasoning = spoken.reasoning_content if has_value(spoken.reasoning_content) else spoken.reasoning
     return _texts((reasoning,)), _texts((spoken.content,)), [_requested(call) for call in spoken.tool_calls or ()]
 
 
@@ -104,7 +104,7 @@ def _items(output: Raw) -> tuple[list[Raw], list[Raw], list[Requested]]:
     thoughts: list[Raw] = []
     texts: list[Raw] = []
     calls: list[Requested] = []
-    for item in fitting(output, decode_item) if given(output) else ():
+    for item in fitting(output, decode_item) if has_value(output) else ():
         if item.type == "function_call":
             calls.append(Requested(item.call_id or item.id, item.name or "unknown", _arguments(item.arguments)))
         elif item.type == "reasoning":
@@ -127,11 +127,11 @@ def _requested(call: AskedCall) -> Requested:
 
 
 def _arguments(raw: Raw) -> Raw:
-    return inner_json(raw) if given(raw) and raw != EMPTY_STRING else EMPTY_OBJECT
+    return inner_json(raw) if has_value(raw) and raw != EMPTY_STRING else EMPTY_OBJECT
 
 
 def _command(action: Action) -> Requested:
     command = action.command
     return Requested(
-        action.tool_call_id, TOOL, Raw(b'{"command":' + bytes(command) + b"}") if given(command) else EMPTY_OBJECT
+        action.tool_call_id, TOOL, Raw(b'{"command":' + bytes(command) + b"}") if has_value(command) else EMPTY_OBJECT
     )

@@ -18,7 +18,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, text_of
+from agentv_stages.model.payload import EMPTY_STRING, has_value, text_of
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.mini_swe_agent.answers import Answer, accepted, cut_out, refused, usage_event
@@ -99,11 +99,11 @@ class Run:
         extra, role = message.extra or _NOTHING, message.role
         time_ms = from_epoch(message.timestamp if extra.timestamp is None else extra.timestamp)
         self.last_ms = time_ms or self.last_ms
-        if role == "tool" or message.type == "function_call_output" or given(extra.raw_output):
+        if role == "tool" or message.type == "function_call_output" or has_value(extra.raw_output):
             self._observation(place, message, extra, time_ms)
             return
         text = _text_of(message)
-        if extra.exit_status or (role != "exit" and given(message.content)):  # else it was truncated
+        if extra.exit_status or (role != "exit" and has_value(message.content)):  # else it was truncated
             self._settle(extra.exit_status, text, extra.submission)
         if role == "assistant" or message.object == "response":
             self._answer(place, message, extra, text, time_ms)
@@ -178,7 +178,7 @@ class Run:
 
     def _observation(self, place: int, message: Message, extra: Extra, time_ms: int | None) -> None:
         """The output of a command. With several commands all results are written at once, when the last has ended."""
-        shown = message.content if given(message.content) else message.output
+        shown = message.content if has_value(message.content) else message.output
         native = message.tool_call_id or message.call_id
         if native is not None:
             opened = self.open.pop(native, None)
@@ -192,7 +192,7 @@ class Run:
             self.held.append(Held(call_id, f"-{place}", shown))
             return
         end = end_of(extra)
-        output = shown if extra.exception_info or not given(extra.raw_output) else extra.raw_output
+        output = shown if extra.exception_info or not has_value(extra.raw_output) else extra.raw_output
         self._result(call_id, f"-{place}", end, output, None if self.several else time_ms)
 
     def _settle(self, exit_status: str | None, text: str, submission: Raw) -> None:
@@ -203,7 +203,7 @@ class Run:
         done = submits(exit_status, text)
         for held in self.held:
             if done:
-                output = submission if exit_status == SUBMITTED and given(submission) else None
+                output = submission if exit_status == SUBMITTED and has_value(submission) else None
                 self._result(held.call_id, held.part, End("ok"), output, None)
                 done = False
             else:
@@ -220,7 +220,7 @@ class Run:
             self.open.clear()  # it is the user's own
             self._user(place, message.content, time_ms, False)
             return
-        if not given(message.content):
+        if not has_value(message.content):
             self.batch.ignore("message/empty")
             return
         end = told_end(text)
@@ -258,7 +258,7 @@ class Run:
             submitting = list(self.open.values()) if len(self.open) == 1 else submitting
             if len(submitting) == 1:
                 call = submitting[0]
-                output = extra.submission if given(extra.submission) else None
+                output = extra.submission if has_value(extra.submission) else None
                 self._result(call.call_id, f"-{place}", End("ok"), output, None)
         self.open.clear()
         if extra.exit_status:
@@ -276,11 +276,11 @@ class Run:
 
     def _result(self, call_id: str, part: str, end: End, output: Raw | None, time_ms: int | None) -> None:
         source = self._source(time_ms)
-        output = output if output is not None and given(output) else None
+        output = output if output is not None and has_value(output) else None
         self.events.append(ToolResult(source, part, call_id, output, end.outcome, end.exit_code))
 
     def _user(self, place: int, body: Raw, time_ms: int | None, injected: bool) -> None:
-        body = body if given(body) else EMPTY_STRING
+        body = body if has_value(body) else EMPTY_STRING
         self.events.append(UserText(self._source(time_ms), f"-{place}", body, self._message_id(place) + "-u", injected))
 
 
@@ -290,4 +290,4 @@ def _model_of(message: Message) -> str | None:
 
 
 def _text_of(message: Message) -> str:
-    return text_of(message.content) if given(message.content) else ""
+    return text_of(message.content) if has_value(message.content) else ""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agentv_stages.model.arguments import loose_json
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Source, ToolCall, ToolResult, UserText
-from agentv_stages.model.payload import given, to_raw
+from agentv_stages.model.payload import has_value, to_raw
 from agentv_stages.providers.oh_my_pi.wire import OwnMessage, decode_message
 from agentv_stages.providers.pi.messages import other as pi_other
 from agentv_stages.providers.pi.messages import unwrapped
@@ -55,7 +55,7 @@ def _device(call: ToolCall) -> ToolCall:
         return call
     content = arguments.get("content")  # pyright: ignore[reportOptionalMemberAccess,reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
     inner = unwrapped(to_raw(content)) if isinstance(content, str) else Raw(b"")
-    is_object = given(inner) and first_byte(inner) == _OBJECT
+    is_object = has_value(inner) and first_byte(inner) == _OBJECT
     return replace(call, name=name, input_json=inner if is_object else call.input_json)
 
 
@@ -66,7 +66,7 @@ def other(message: PiMessage, message_id: str, source: Source, batch: Batch, rec
         return
     own = decode_message(record.data).message or OwnMessage()
     body = _body(message.role, own)
-    if given(body):
+    if has_value(body):
         batch.events.append(UserText(source, "", body, message_id, True))
 
 

@@ -7,7 +7,7 @@ Source: oh-my-pi 13.19.0 to 18.2.3.
 from agentv_stages.chain.pruning import REFUSED
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Source
-from agentv_stages.model.payload import given
+from agentv_stages.model.payload import has_value
 from agentv_stages.providers.oh_my_pi.calls import other, refine
 from agentv_stages.providers.oh_my_pi.catalogue import ENTRIES, EXIT, SILENT_ENTRIES
 from agentv_stages.providers.oh_my_pi.wire import OwnEntry, decode_exit, decode_own_entry
@@ -56,7 +56,7 @@ class SessionDecoder(PiSessionDecoder):
             batch.events.append(tokens(source, key, own.model, own.usage))
 
     def _custom(self, own: OwnEntry, source: Source, batch: Batch) -> None:
-        if own.custom_type != EXIT or not given(own.data):
+        if own.custom_type != EXIT or not has_value(own.data):
             batch.ignore("custom")
             return
         end = decode_exit(own.data)

@@ -6,7 +6,7 @@ Source: oh-my-pi 18.2.3.
 from agentv_stages.chain.pruning import REFUSED
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Level, Notification
-from agentv_stages.model.payload import given, text_of
+from agentv_stages.model.payload import has_value, text_of
 from agentv_stages.providers.oh_my_pi.calls import other, refine
 from agentv_stages.providers.oh_my_pi.catalogue import LINES, SILENT_LINES
 from agentv_stages.providers.oh_my_pi.wire import decode_own_line
@@ -42,7 +42,7 @@ class StreamDecoder(PiStreamDecoder):
         line = decode_own_line(record.data)
         source = self._source(record, None)
         if kind == "notice":
-            text = text_of(line.message) if given(line.message) else ""
+            text = text_of(line.message) if has_value(line.message) else ""
             batch.events.append(Notification(source, "", line.source or kind, text, _LEVELS.get(line.level, "info")))
         elif kind == "todo_reminder":
             batch.events.append(Notification(source, "", kind, f"attempt {line.attempt} of {line.max_attempts}"))

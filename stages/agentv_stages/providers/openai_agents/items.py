@@ -24,7 +24,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import ABSENT, given, inner_json, one_line, text_json, text_of, to_raw
+from agentv_stages.model.payload import ABSENT, has_value, inner_json, one_line, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import Time, from_epoch, parse_iso
 
@@ -121,7 +121,7 @@ class ItemsDecoder:
         data = one_line(record.data)
         line = decode_line(data)
         if line.object == "response":
-            items = decode_member(line.output, decode_items, "output") if given(line.output) else []
+            items = decode_member(line.output, decode_items, "output") if has_value(line.output) else []
             self._response(line, items, record, batch)
         elif line.message is not None:
             item = decode_member(line.message.message_data, decode_item, "message.message_data")
@@ -133,7 +133,7 @@ class ItemsDecoder:
             batch.events.append(
                 SessionInfo(self.context.source(record, parse_iso(line.session.created_at)), "", session)
             )
-        elif given(line.totals):
+        elif has_value(line.totals):
             batch.ignore("totals")
         else:
             self._item(decode_item(data), "", self.context.source(record), record, batch)
@@ -165,7 +165,7 @@ class ItemsDecoder:
             state.end(batch)
         if kind == "function_call_output":
             state.answer = "" if not place else state.answer
-            output = item.output if given(item.output) else None
+            output = item.output if has_value(item.output) else None
             add(ToolResult(source, place, item.call_id or "", output))
             return
         if kind == "message" and item.role != "assistant":
@@ -182,17 +182,17 @@ class ItemsDecoder:
         state.answer, state.ended = state.answer or f"answer-{record.row}{place}", None
         answer, model = state.answer, state.model
         if kind == "message":
-            text = text_of(item.content) if given(item.content) else ""
+            text = text_of(item.content) if has_value(item.content) else ""
             add(AssistantText(source, place, answer, to_raw(text), model=model))
             state.ended, state.ended_place = source, place
         elif kind == "reasoning":
-            text = text_of(item.summary) if given(item.summary) else ""
+            text = text_of(item.summary) if has_value(item.summary) else ""
             add(Reasoning(source, place, answer, to_raw(text), model=model))
         else:
             call_id, name = item.call_id or item.id or f"{answer}{place}", item.name or kind.removesuffix(_HOSTED)
-            arguments = inner_json(item.arguments) if given(item.arguments) else EMPTY_OBJECT
+            arguments = inner_json(item.arguments) if has_value(item.arguments) else EMPTY_OBJECT
             parent = self.context.parent_call
             add(ToolCall(source, place, answer, call_id, name, arguments, parent, model))
             if kind != "function_call":
                 outcome: Outcome = "error" if item.status == "failed" else "ok"
-                add(ToolResult(source, place, call_id, item.output if given(item.output) else None, outcome))
+                add(ToolResult(source, place, call_id, item.output if has_value(item.output) else None, outcome))

@@ -25,7 +25,7 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import ABSENT, given
+from agentv_stages.model.payload import ABSENT, has_value
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import checksum
@@ -188,12 +188,12 @@ class SessionDecoder(PiSessionDecoder):
         source = self.context.source(record, epoch_ms(details.timestamp))
         call_id = details.tool_call_id or f"{parent}/{record.row}"
         message_id = script.message_id if script is not None else state.message_id or f"m{record.row}"
-        arguments = details.input if given(details.input) else EMPTY_OBJECT
+        arguments = details.input if has_value(details.input) else EMPTY_OBJECT
         name = details.tool_name or "unknown"
         model = state.model
         batch.events.append(ToolCall(source, "", message_id, call_id, name, arguments, parent or None, model))
         content = details.result
-        if given(content) and first_byte(content) == _OBJECT:
+        if has_value(content) and first_byte(content) == _OBJECT:
             content = decode_output(content).content
         lasted = None
         if details.timestamp is not None and details.started_at is not None:
@@ -223,7 +223,7 @@ def _is_code(arguments: Raw) -> bool:
         found = decode_code(arguments)
     except REFUSED:
         return False
-    return found.code is not None and not given(found.command)
+    return found.code is not None and not has_value(found.command)
 
 
 def _answered(call: ToolCall, batch: Batch, at: int) -> bool:

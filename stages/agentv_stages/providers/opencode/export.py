@@ -12,7 +12,7 @@ from agentv_stages.chain.foreign import COPIED
 from agentv_stages.chain.pruning import decode_member, read_each
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, UserText
-from agentv_stages.model.payload import EMPTY_STRING, given, one_line, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, has_value, one_line, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.opencode.parts import (
@@ -68,7 +68,7 @@ class ExportDecoder:
         parent = document.parent_call or self.context.parent_call
         if document.messages is not None:
             session = document.session
-            if session is None and given(document.info):
+            if session is None and has_value(document.info):
                 session = decode_session(document.info)
             messages = read_each(document.messages, _message, "messages", record, batch)
             if session is not None:
@@ -78,9 +78,9 @@ class ExportDecoder:
                     self._new_message(message, f"-{index}", record, batch, parent)
                 else:
                     self._message(*message, f"-{index}", record, batch, parent)
-        elif given(document.message):
+        elif has_value(document.message):
             self._new_message(decode_member(document.message, decode_new_message, "message"), "", record, batch, parent)
-        elif given(document.info):
+        elif has_value(document.info):
             role = decode_role(document.info)
             if role.role or role.sessionID:
                 info = decode_message_info(document.info)

@@ -17,7 +17,7 @@ from agentv_stages.model.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, text_json, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, has_value, text_json, text_of, to_raw
 from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.opencode.tools import TABLE
 from agentv_stages.providers.opencode.wire import (
@@ -101,7 +101,7 @@ def tool(
     if state.status == "pending":
         batch.ignore("tool/pending")
         return
-    arguments = state.input if given(state.input) else EMPTY_OBJECT
+    arguments = state.input if has_value(state.input) else EMPTY_OBJECT
     invalid = name == "invalid"
     if invalid:
         name = _asked_for(arguments) or name
@@ -131,7 +131,7 @@ def _asked_for(arguments: Raw) -> str | None:
 
 def metadata(state: ToolState) -> Metadata:
     """The facts in a tool's metadata; none if it has another shape."""
-    if not given(state.metadata):
+    if not has_value(state.metadata):
         return _NO_METADATA
     try:
         facts = decode_metadata(state.metadata)
@@ -142,12 +142,12 @@ def metadata(state: ToolState) -> Metadata:
 
 def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | None, Outcome | None]:
     if state.status == "error":
-        output = state.error if given(state.error) else None
+        output = state.error if has_value(state.error) else None
         outcome = failure(_error_text(state))
         if bytes(state.error)[:1] == b"{":
             output, outcome = _error(state.error, outcome)
         return output, "cancelled" if outcome == "error" and facts.interrupted else outcome
-    output = state.output if given(state.output) else None
+    output = state.output if has_value(state.output) else None
     if state.status != "completed":
         return output, None
     if invalid or facts.exit or facts.timeout:
@@ -171,7 +171,7 @@ def _error(error: Raw, outcome: Outcome) -> tuple[Raw, Outcome]:
 
 
 def _error_text(state: ToolState) -> str:
-    return text_of(state.error) if given(state.error) else ""
+    return text_of(state.error) if has_value(state.error) else ""
 
 
 def failure(message: str) -> Outcome:

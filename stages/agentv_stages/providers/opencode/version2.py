@@ -8,7 +8,7 @@ from msgspec import Raw
 from agentv_stages.chain.pruning import fitting
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import EMPTY_OBJECT, Notification, SessionEnd, SessionInfo, Source, Status, UserText
-from agentv_stages.model.payload import ABSENT, given, text_json, to_raw
+from agentv_stages.model.payload import ABSENT, has_value, text_json, to_raw
 from agentv_stages.providers.opencode.parts import usage_event
 from agentv_stages.providers.opencode.wire import (
     Item,
@@ -96,7 +96,7 @@ def _part(item: Item) -> Part:
     span = Span(begun, time.completed) if time else None
     status = "pending" if state.status == "streaming" else state.status
     arguments = state.input if bytes(state.input)[:1] == b"{" else EMPTY_OBJECT
-    facts = state.metadata if given(state.metadata) else state.structured
+    facts = state.metadata if has_value(state.metadata) else state.structured
     error = to_raw(state.error) if state.error is not None else ABSENT
     return Part(
         type="tool",
@@ -109,7 +109,7 @@ def _part(item: Item) -> Part:
 def _output(content: Raw) -> Raw:
     """The content of a result: its text if it has nothing else, otherwise the list as it is in the log."""
     if bytes(content)[:1] != b"[":
-        return content if given(content) else ABSENT
+        return content if has_value(content) else ABSENT
     blocks = list(fitting(content, decode_text_only))
     if all(block.type == "text" for block in blocks):
         return to_raw("\n".join(block.text or "" for block in blocks))

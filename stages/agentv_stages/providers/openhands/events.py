@@ -25,7 +25,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, text_json, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, has_value, inner_json, text_json, text_of, to_raw
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers.openhands.wire import (
     Event,
@@ -90,7 +90,7 @@ def _action(event: Event, source: Source, record: Record, batch: Batch) -> None:
         name = f"mcp__{name}"
     call_id = event.tool_call_id or event.id or f"call-{record.row}"
     batch.events.append(
-        ToolCall(source, "", message_id, call_id, name, arguments if given(arguments) else EMPTY_OBJECT)
+        ToolCall(source, "", message_id, call_id, name, arguments if has_value(arguments) else EMPTY_OBJECT)
     )
 
 
@@ -140,9 +140,9 @@ def _emit_texts(message: Message, message_id: str, source: Source, batch: Batch)
 def _thoughts(message: Message) -> Iterator[Raw]:
     """The reasoning, for any API; `reasoning_content` also has Anthropic's blocks."""
     texts = [text_json(message.reasoning_content)]
-    if texts == [EMPTY_STRING] and given(message.thinking_blocks):
+    if texts == [EMPTY_STRING] and has_value(message.thinking_blocks):
         texts = [text_json(block.thinking) for block in fitting(message.thinking_blocks, decode_thinking)]
-    if given(message.responses_reasoning_item):
+    if has_value(message.responses_reasoning_item):
         try:
             item = decode_reasoning(message.responses_reasoning_item)
         except REFUSED:
@@ -153,12 +153,12 @@ def _thoughts(message: Message) -> Iterator[Raw]:
 
 
 def _filled(text: Raw) -> Raw | None:
-    return text if given(text) else None
+    return text if has_value(text) else None
 
 
 def _shown(content: Raw) -> Raw | None:
     """Blocks of text as one text; unchanged if one of them is an image."""
-    if not given(content):
+    if not has_value(content):
         return None
     mixed = any(block.type != "text" for block in fitting(content, decode_block))
     return content if mixed else text_json(content)

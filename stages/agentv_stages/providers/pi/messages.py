@@ -21,7 +21,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, decode_json, given, text_json, text_of, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, decode_json, has_value, text_json, text_of, to_raw
 from agentv_stages.model.scripts import Script, hold
 from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.pi.scripts import TOOL
@@ -86,7 +86,7 @@ def tool_result(
     if is_error:
         outcome, code = failure(bytes(content))
     lasted = whole_ms(duration_ms)
-    return ToolResult(source, "", call_id, content if given(content) else None, outcome, code, lasted)
+    return ToolResult(source, "", call_id, content if has_value(content) else None, outcome, code, lasted)
 
 
 def usage_event(source: Source, key: str, message: PiMessage | Answer) -> TokenUsage | None:
@@ -139,7 +139,7 @@ def blocks_of(message: PiMessage) -> list[Block]:
     Raises: msgspec.ValidationError when they have another shape; so it is called before anything is appended.
     """
     content = message.content
-    if not given(content):
+    if not has_value(content):
         return []
     if first_byte(content) == _STRING:
         return [Block("text", content)]
@@ -170,10 +170,10 @@ def assistant(
         kind = block.type
         at = PARTS[i] if i < 64 else part(i)
         if kind == "toolCall":
-            if not whole or (broken and given(block.partialJson)):
+            if not whole or (broken and has_value(block.partialJson)):
                 continue
             call_id = block.id or f"{message_id}{at}"
-            arguments = block.arguments if given(block.arguments) else EMPTY_OBJECT
+            arguments = block.arguments if has_value(block.arguments) else EMPTY_OBJECT
             if first_byte(arguments) == _STRING:
                 arguments = unwrapped(arguments)
             if block.name == TOOL and not broken:
@@ -208,7 +208,7 @@ def unwrapped(arguments: Raw) -> Raw:
 def user(message: PiMessage | Prompt, message_id: str, source: Source, batch: Batch) -> None:
     """Appends a prompt; where Pi replaced `/skill:NAME …` by the skill's text, the command and then that text."""
     content = message.content
-    if not given(content):
+    if not has_value(content):
         return
     command = _skill_command(content)
     if command is None:
@@ -252,5 +252,5 @@ def other(message: PiMessage, message_id: str, source: Source, batch: Batch, rec
     else:
         batch.unknown_type(f"message/{role}", record)
         return
-    if given(body):
+    if has_value(body):
         batch.events.append(UserText(source, "", body, message_id, True))

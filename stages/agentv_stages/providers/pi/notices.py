@@ -5,7 +5,7 @@ Source: pi 0.73.1, 1.5.2, `--mode json` and `--mode rpc`.
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import EMPTY_OBJECT, Notification, QueueOperation, SessionInfo, Source, UserText
-from agentv_stages.model.payload import given, text_of
+from agentv_stages.model.payload import has_value, text_of
 from agentv_stages.providers.pi.messages import spent, tokens
 from agentv_stages.providers.pi.session import ENTRIES
 from agentv_stages.providers.pi.wire import Line, Usage, decode_compaction, decode_entry
@@ -57,7 +57,7 @@ def beside(
 
 def _entry(line: Line, source: Source, session_id: str | None, batch: Batch, record: Record) -> None:
     """Handles a session-file entry, printed as it is written; a text that it gives to the model is also a message."""
-    entry = decode_entry(line.entry if given(line.entry) else EMPTY_OBJECT)
+    entry = decode_entry(line.entry if has_value(line.entry) else EMPTY_OBJECT)
     if entry.type in ENTRIES:
         batch.ignore(f"entry_appended/{entry.type}")
         beside(entry.usage, entry.id or f"m{source.row}", entry.model, source, session_id, batch)
@@ -66,20 +66,20 @@ def _entry(line: Line, source: Source, session_id: str | None, batch: Batch, rec
 
 
 def _compaction(line: Line, source: Source, session_id: str | None, model: str | None, batch: Batch) -> None:
-    if line.aborted or not given(line.result):
+    if line.aborted or not has_value(line.result):
         text = line.error_message or ("aborted" if line.aborted else "failed")
         batch.events.append(Notification(source, "", "compaction_failed", text, "warning"))
         return
     result = decode_compaction(line.result)
     text = f"{line.reason or 'compaction'}: {result.tokens_before} tokens before"
     batch.events.append(Notification(source, "", "compact_boundary", text))
-    if given(result.summary):
+    if has_value(result.summary):
         batch.events.append(UserText(source, "", result.summary, f"m{source.row}", True))
     beside(result.usage, f"m{source.row}", model, source, session_id, batch)
 
 
 def _dialog(line: Line, source: Source, batch: Batch) -> None:
-    text = ": ".join(filter(None, (line.title, text_of(line.message) if given(line.message) else "")))
+    text = ": ".join(filter(None, (line.title, text_of(line.message) if has_value(line.message) else "")))
     if line.method in _DIALOGS:
         batch.events.append(Notification(source, "", "permission_request", text))
     elif line.method == "notify":

@@ -6,7 +6,7 @@ Source: pi 0.99 to 1.5.2, session files.
 
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import EMPTY_OBJECT, Outcome, Source, ToolCall, ToolResult
-from agentv_stages.model.payload import given, to_raw
+from agentv_stages.model.payload import has_value, to_raw
 from agentv_stages.model.scripts import Script
 from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.pi.wire import Nested
@@ -20,7 +20,7 @@ def listed(script: Script, call_id: str, nested: list[Nested], source: Source, b
     script.made_calls = True
     for i, call in enumerate(nested):
         inner = call.id or f"{call_id}/{i + 1}"
-        arguments = call.arguments if given(call.arguments) else EMPTY_OBJECT
+        arguments = call.arguments if has_value(call.arguments) else EMPTY_OBJECT
         part = f"-n{i}"
         batch.events.append(
             ToolCall(source, part, script.message_id, inner, call.name or "unknown", arguments, call_id, script.model)

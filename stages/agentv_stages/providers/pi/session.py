@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from agentv_stages.chain.foreign import COPIED, other_session
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Source, UserText
-from agentv_stages.model.payload import given
+from agentv_stages.model.payload import has_value
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, checksum
 from agentv_stages.model.scripts import Script, emit_output, let_all_go, let_go
@@ -148,14 +148,14 @@ class SessionDecoder:
         elif kind == "compaction":
             text = f"{entry.tokens_before} tokens before"
             batch.events.append(Notification(source, "", "compact_boundary", text))
-            if given(entry.summary):
+            if has_value(entry.summary):
                 batch.events.append(UserText(source, "", entry.summary, message_id, True))
         elif kind == "branch_summary":
             batch.events.append(Notification(source, "", kind, f"summary of the branch left at {entry.from_id}"))
-            if given(entry.summary):
+            if has_value(entry.summary):
                 batch.events.append(UserText(source, "", entry.summary, message_id, True))
         elif kind == "custom_message":
-            if given(entry.content):
+            if has_value(entry.content):
                 batch.events.append(UserText(source, "", entry.content, message_id, True))
         elif kind == "session_info":
             batch.events.append(SessionInfo(source, "", title=entry.name))
@@ -256,7 +256,7 @@ def _result(message: PiMessage, source: Source, state: State, batch: Batch) -> N
     if script is not None and nested:
         listed(script, call_id, nested, source, batch)
     if script is not None and not let_go(state.scripts, call_id, batch):
-        content = message.content if given(message.content) else None
+        content = message.content if has_value(message.content) else None
         emit_output(TOOL, source, call_id, content, message.is_error, batch)
     else:
         batch.events.append(tool_result(source, call_id, message.content, message.is_error, message.duration_ms))

@@ -23,7 +23,7 @@ from agentv_stages.model.event import (
     Source,
     ToolCall,
 )
-from agentv_stages.model.payload import given
+from agentv_stages.model.payload import has_value
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import check
 from agentv_stages.model.scripts import emit_output, let_all_go, let_go
@@ -270,7 +270,7 @@ class StreamDecoder:
             batch.ignore("tool_execution_start")
             return
         state.open[call_id] = True
-        arguments = line.args if given(line.args) else EMPTY_OBJECT
+        arguments = line.args if has_value(line.args) else EMPTY_OBJECT
         message_id = script.message_id if script is not None else state.message_id or f"m{record.row}"
         parent = line.parent_tool_call_id or self.context.parent_call
         batch.events.append(
@@ -293,7 +293,7 @@ class StreamDecoder:
         state.open.pop(call_id, None)
         source = self._source(record, None)
         if call_id in state.scripts and not let_go(state.scripts, call_id, batch):
-            emit_output(TOOL, source, call_id, content if given(content) else None, is_error, batch)
+            emit_output(TOOL, source, call_id, content if has_value(content) else None, is_error, batch)
         else:
             batch.events.append(tool_result(source, call_id, content, is_error, lasted))
 

@@ -26,7 +26,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import ABSENT, given, inner_json, one_line, text_json, text_of, to_raw
+from agentv_stages.model.payload import ABSENT, has_value, inner_json, one_line, text_json, text_of, to_raw
 from agentv_stages.model.provider import REFUSED, DecodeContext
 from agentv_stages.model.times import whole_ms
 from agentv_stages.providers.swe_agent.tools import ROWS
@@ -142,7 +142,7 @@ class TrajectoryDecoder:
 
     def _step(self, element: Element, number: int, source: Source, batch: Batch) -> None:
         part, message_id, add = f"-{number}", f"step-{number}", batch.events.append
-        text = text_json(element.thought if given(element.thought) else element.response)
+        text = text_json(element.thought if has_value(element.thought) else element.response)
         if text_of(text):
             add(AssistantText(source, part, message_id, text))
         action = (element.action or "").strip()
@@ -152,7 +152,7 @@ class TrajectoryDecoder:
         add(ToolCall(source, part, message_id, message_id, name, arguments))
         seconds = element.execution_time
         duration = None if seconds is None else whole_ms(seconds * 1000)
-        output = element.observation if given(element.observation) else None
+        output = element.observation if has_value(element.observation) else None
         if output is not None or duration is not None:
             add(ToolResult(source, part, message_id, output, None, None, duration))
 
@@ -162,7 +162,7 @@ def _from_history(entries: list[Entry]) -> list[Element]:
     found: list[Element] = []
     for entry, after in zip_longest(entries, entries[1:], fillvalue=Entry()):
         if entry.role == "assistant":
-            text = entry.thought if given(entry.thought) else entry.content
+            text = entry.thought if has_value(entry.thought) else entry.content
             returned = after.content if after.role in ("user", "tool") else ABSENT
             found.append(Element(entry.action, returned, thought=text))
     return found
@@ -194,7 +194,7 @@ def _words(action: str) -> list[str]:
 def _folder(element: Element) -> str | None:
     """The working folder in the state, which is an object or JSON within a string."""
     try:
-        return decode_place(inner_json(element.state)).working_dir if given(element.state) else None
+        return decode_place(inner_json(element.state)).working_dir if has_value(element.state) else None
     except REFUSED:
         return None
 

@@ -24,7 +24,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import given, text_json, to_raw
+from agentv_stages.model.payload import has_value, text_json, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import epoch_ms, whole_ms
 from agentv_stages.providers.vibe.outcomes import SHELL, failed_code, full_name
@@ -80,7 +80,7 @@ def spoken(entry: Entry, message_id: str, where: Where, part: str) -> AnyEvent:
 def called(entry: Entry, message_id: str, parent: str | None, where: Where, part: str) -> ToolCall:
     """The call of an effect."""
     detail = entry.detail or Detail()
-    arguments = detail.input if given(detail.input) else EMPTY_OBJECT
+    arguments = detail.input if has_value(detail.input) else EMPTY_OBJECT
     name = full_name(detail.toolName or "unknown", (detail.display or Display()).statusText)
     return ToolCall(where(entry.createdAt), part, message_id, entry.id or message_id, name, arguments, parent)
 
@@ -91,11 +91,11 @@ def ended(entry: Entry, where: Where, part: str) -> ToolResult | None:
     if state.status in _OPEN or state.status is None:
         return None
     source, call_id = where(entry.updatedAt), entry.id or ""
-    output = state.output if given(state.output) else None
+    output = state.output if has_value(state.output) else None
     code = None
     stored = _stored(output) if output is not None else None
     if stored is not None:
-        output = stored if given(stored) else output
+        output = stored if has_value(stored) else output
         code = _returncode(stored)
     error = state.error.message if state.error else None
     failure = error or state.reason

@@ -27,7 +27,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, given, inner_json, one_line, text_json
+from agentv_stages.model.payload import EMPTY_STRING, has_value, inner_json, one_line, text_json
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.repeats import Repeats, checksum
 from agentv_stages.model.shapes import Function
@@ -92,7 +92,7 @@ class MessagesDecoder:
             message = decode_message(data)
             self._begin(record, batch)
             self._message(message, "", f"m{record.row}", record, batch)
-        elif given(kind.messages):
+        elif has_value(kind.messages):
             self._document(data, record, batch)
         elif kind.session_id:
             self._meta(decode_meta(data), "", record, batch)
@@ -143,7 +143,7 @@ class MessagesDecoder:
             else:
                 self._answer(message, part, message_id, source, batch)
         elif role == "tool":
-            output = message.content if given(message.content) else None
+            output = message.content if has_value(message.content) else None
             outcome, code = ending(message.name, message.content)
             call_id = message.tool_call_id or message_id
             lasted = message.tool_result.duration if message.tool_result else None
@@ -188,7 +188,7 @@ def named_call(call: AskedCall) -> tuple[str, Raw]:
     function = call.function or Function()
     arguments, shown = function.arguments, call.presentation.display if call.presentation else None
     name = full_name(function.name or "unknown", shown.statusText if shown else None)
-    return name, inner_json(arguments) if given(arguments) else EMPTY_OBJECT
+    return name, inner_json(arguments) if has_value(arguments) else EMPTY_OBJECT
 
 
 def _model(config: Config) -> str | None:
