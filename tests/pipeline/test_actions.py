@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from agentv_stages.trajectory import Case
 from agentv_stream.checks.spec import load_spec
 from agentv_stream.errors import UsageError
 from agentv_stream.following import actions as module
+from agentv_stream.following import resting
 from agentv_stream.following.actions import Actions, SessionEvent, command_of
+from agentv_stream.following.standings import Standings
 from support.consuming import SESSION, STREAM, Ran, run
 from support.following import Desk
 from support.growing_logs import claude_records
@@ -133,6 +136,77 @@ def test_a_violation_is_reported_while_the_session_grows(tmp_path: Path, append:
     follower.close()
 
 
+class Stalling:
+    """A follower with a clock that the test sets, restarted at will; `ID` waits for the result of a call."""
+
+    def __init__(self, folder: Path, append: str) -> None:
+        self.folder, self.append = folder, append
+        self.desk = Desk(folder / "desk")
+        self.log = self.desk.logs / f"{ID}.jsonl"
+        self.records = [line + b"\n" for line in claude_records(ID, 3)]
+        self.log.write_bytes(b"".join(self.records[:6]))
+        self.now_ms = 1_767_225_600_000 + 10_000
+
+    def events_until(self, seconds: float) -> list[str]:
+        """Runs a follower now and `seconds` later; returns why commands ran."""
+        actions = Actions([command_of("stalled", self.append)], self.desk.say)
+        standings = Standings(lambda: self.now_ms)
+        follower = self.desk.follower(actions=actions, standings=standings)
+        for step in (0, seconds * 1000 - 2_000, 2_000):
+            self.now_ms += int(step)
+            follower.round()
+        follower.settle_all()
+        assert sum(standings.by_status().values()) == follower.sessions_known
+        follower.close()
+        actions.close(stopping=False)
+        return [event["why"] for event in events(self.folder)]
+
+
+def test_a_stalled_session_is_reported_once_until_it_makes_progress(tmp_path: Path, append: str) -> None:
+    stalling = Stalling(tmp_path, append)
+    assert stalling.events_until(100) == []
+    assert stalling.events_until(300) == ["Bash open for 6m"]
+    assert stalling.events_until(300) == []
+    with stalling.log.open("ab") as file:
+        file.writelines(stalling.records[6:])
+    stalling.now_ms = 1_767_225_600_000 + 20_000
+    assert stalling.events_until(10) == []
+    assert stalling.events_until(300) == ["no events for 5m"]
+
+
+def test_a_session_that_left_memory_can_stall(tmp_path: Path, append: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resting, "MOST_HOT", 0)
+    stalling = Stalling(tmp_path, append)
+    for n in range(3):
+        (stalling.desk.logs / f"other-{n}.jsonl").write_bytes(
+            b"".join(line + b"\n" for line in claude_records(str(n), 2))
+        )
+    found = stalling.events_until(400)
+    assert sorted(found) == ["Bash open for 6m", *["no events for 6m"] * 3]
+    assert stalling.events_until(400) == []
+
+
+def test_a_session_that_was_left_long_ago_is_not_reported(tmp_path: Path, append: str) -> None:
+    stalling = Stalling(tmp_path, append)
+    stalling.now_ms += 86_400_000
+    assert stalling.events_until(400) == []
+
+
+def test_the_command_reports_a_stalled_session(tmp_path: Path, append: str) -> None:
+    now = datetime.now(UTC)
+    records = b"".join(line + b"\n" for line in claude_records(ID, 3)[:6])
+    for second in range(60):  # the call is ten minutes old
+        old = b"2026-01-01T00:00:%02d" % second
+        records = records.replace(old, (now - timedelta(seconds=660 - second)).isoformat()[:19].encode())
+    grow(tmp_path, [records], f"{ID}.jsonl")
+    for _ in range(2):
+        tail(tmp_path, "--on", "stalled", append)
+    (event,) = events(tmp_path)
+    assert (event["event"], event["status"], event["id"]) == ("stalled", "stalled", ID)
+    assert event["why"].startswith("Bash open for 1")
+    assert (tmp_path / event["outputs"]["transcript"]).exists()
+
+
 def test_rounds_do_not_wait_for_a_command(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "desk")
     gate = tmp_path / "gate"
@@ -228,4 +302,4 @@ def test_wrong_use(tmp_path: Path, words: list[str], error: str) -> None:
 def test_the_words_of_a_command_are_split_without_a_shell() -> None:
     assert command_of("failed", "a 'b c' $HOME") == ("failed", ["a", "b c", "$HOME"])
     with pytest.raises(UsageError):
-        command_of("stopped", "true")
+        command_of("paused", "true")

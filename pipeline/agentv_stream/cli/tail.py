@@ -59,7 +59,7 @@ def tail(
         list[str] | None,
         typer.Option(
             metavar=PAIR,
-            help="Run a command when a session has ended, failed or violates a spec; repeatable.",
+            help="Run a command when a session has ended, failed, stalled or violates a spec; repeatable.",
         ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,

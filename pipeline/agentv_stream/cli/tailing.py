@@ -110,6 +110,10 @@ def run_tail(options: TailOptions) -> int:
                 notify("the cursors are damaged and set aside; all is read again", path=store.database.set_aside)
         _export(options, settings, plan, running, notify)
         actions = plan.actions = _actions(options, plan, notify)
+        if running.metrics is not None or (actions is not None and actions.on_stalled):
+            from agentv_stream.following.standings import Standings
+
+            plan.standings = Standings()
         follower = Follower(plan, store, notify, running.output)
         running.keep = partial(keep, follower) if keep is not None else None
         if running.metrics is not None:

@@ -26,11 +26,12 @@ from agentv_stages.session.chain import SessionChain
 from agentv_stages.trajectory import Case
 from agentv_stream.errors import UsageError
 from agentv_stream.following.follow_plan import Say
-from agentv_stream.following.followed import Followed
+from agentv_stream.following.followed import Followed, Listener
+from agentv_stream.following.stall import Stall
 from agentv_stream.nearest import suggestion
 from agentv_stream.outputs.naming import RESULT, TRANSCRIPT
 
-Occasion: TypeAlias = Literal["ended", "failed", "violation"]
+Occasion: TypeAlias = Literal["ended", "failed", "violation", "stalled"]
 SCHEMA = "agentv_stream.session_event.v1"
 MOST_AT_ONCE = 4
 MOST_WAITING = 1_000
@@ -76,7 +77,7 @@ def command_of(event: str, text: str) -> tuple[str, list[str]]:
     return event, words
 
 
-class Actions:
+class Actions(Listener):
     """The commands of a follower. An event is noted while a session is written, and its commands start with `start`,
     when the outputs are in place."""
 
@@ -94,12 +95,17 @@ class Actions:
         self._turn = Lock()
         self._closed = False
 
-    def settled(self, session: Followed, chain: SessionChain, outputs: Outputs) -> None:
-        """A session is at rest; `chain` has read it to its end."""
+    @property
+    def on_stalled(self) -> bool:
+        """Whether a command runs for sessions that stall."""
+        return "stalled" in self._events
+
+    def settled(self, session: Followed, after: SessionChain, outputs: Outputs) -> None:
+        chain = after
         facts, status = chain.observer.facts, chain.observer.status(len(chain.pair.left))
         assert session.chain is not None
         violations = _violations(session.chain.cases)  # in `chain` the end has decided all cases
-        if facts.end is not None and not facts.open_end and status not in ("unknown", "incomplete", "running"):
+        if facts.end is not None and chain.observer.over and status not in ("unknown", "incomplete", "running"):
             state = str(facts.end.source.row)
             if facts.end.source.offset < session.inputs[0].mute_until:
                 self._pass_over(session, "ended", state)
@@ -121,6 +127,17 @@ class Actions:
             return
         outputs = Outputs(transcript=printable_path(str(written.state.path(TRANSCRIPT))))
         self._violated(session, chain, outputs, _violations(chain.cases))
+
+    def stalled(self, session: Followed, stall: Stall) -> None:
+        """A session that makes no progress any more; it is marked as reported."""
+        chain, written = session.reached or session.chain, session.outputs
+        if chain is None or written is None:
+            return
+        written.standing.reported = stall.reason
+        session.dirty = True
+        state = written.state if not written.provisional else None
+        transcript = None if state is None else printable_path(str(state.path(TRANSCRIPT)))
+        self._add(session, chain, Outputs(transcript=transcript), "stalled", "stalled", stall.text, [])
 
     def _violated(self, session: Followed, chain: SessionChain, outputs: Outputs, cases: list[str]) -> None:
         prefix = session.makes.specs[:16]
@@ -156,6 +173,20 @@ class Actions:
             return
         session.outputs.reported[event] = [*known, *new][-_MOST_KEPT:]
         session.dirty = True
+        status = chain.observer.status(len(chain.pair.left))
+        self._add(session, chain, outputs, event, status, why, violations)
+
+    def _add(
+        self,
+        session: Followed,
+        chain: SessionChain,
+        outputs: Outputs,
+        event: Occasion,
+        status: Status,
+        why: str,
+        violations: list[str],
+    ) -> None:
+        assert session.outputs is not None
         observer = chain.observer
         paths = {name: path for name, path in msgspec.structs.asdict(outputs).items() if isinstance(path, str)}
         if session.outputs.settled and session.outputs.state is not None:
@@ -165,7 +196,7 @@ class Actions:
             id=observer.facts.session_id,
             provider=chain.provider.name,
             path=printable_path(session.main),
-            status=observer.status(len(chain.pair.left)),
+            status=status,
             why=why,
             cwd=observer.facts.cwd,
             model=observer.facts.model,

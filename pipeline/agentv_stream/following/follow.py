@@ -79,6 +79,8 @@ class Follower:
             if row.outputs is not None:
                 self.taken[str(row.outputs.path(TRANSCRIPT))] = row.id
             self._register.remember(row)
+            if self.plan.standings is not None:
+                self.plan.standings.begin(row)
             if not self.plan.files:
                 continue
             if not whole:

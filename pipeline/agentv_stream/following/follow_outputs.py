@@ -26,6 +26,7 @@ from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
 from agentv_stream.following.growing_output import GrowingOutput
+from agentv_stream.following.stall import Standing
 from agentv_stream.otel.follow import SessionSpans, SpanFeed
 from agentv_stream.outputs.durable import withdraw
 from agentv_stream.outputs.naming import LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
@@ -118,6 +119,7 @@ class OutputState(Struct):
     states: dict[str, Raw] = {}
     marks: dict[str, Mark] = {}
     reported: dict[str, list[str]] = {}  # events for which commands ran, and the states that were reported
+    standing: Standing = field(default_factory=Standing)
 
     def path(self, suffix: str) -> Path:
         return Path(self.folder) / f"{self.stem}{suffix}"
@@ -151,6 +153,7 @@ class FollowOutputs:
         self._marks: dict[str, Mark] = {}
         self._named_ms: int | None = None
         self.reported: dict[str, list[str]] = {}  # survives a restart of the outputs
+        self.standing = Standing()
 
     @property
     def ready(self) -> bool:
@@ -173,7 +176,7 @@ class FollowOutputs:
         if not self.provisional:
             self._begin(state)
         self.settled = True  # there may be something to cut
-        self._marks, self.reported = state.marks, state.reported
+        self._marks, self.reported, self.standing = state.marks, state.reported, state.standing
         self.settled_length = state.settled  # unchanged as long as the session is committed without settling again
 
     def restart(self) -> None:
@@ -256,6 +259,7 @@ class FollowOutputs:
             state = self._open(observer)
             after.begin(state.identity, state.path(".dead").name)
         self.provisional = self.provisional or provisional
+        self.standing.status, self.standing.ended = observer.status(len(left)), observer.over
         transcript, letters = state.path(TRANSCRIPT), state.path(LETTERS)
         marks: dict[str, Mark] = {}
         try:
@@ -297,7 +301,7 @@ class FollowOutputs:
             length = self.settled_length
             return OutputState(
                 state.folder, state.stem, state.identity, settled=length, provisional=True, marks=self._marks,
-                reported=self.reported,
+                reported=self.reported, standing=self.standing.saved(),
             )  # fmt: skip
         saved = OutputState(
             state.folder,
@@ -306,6 +310,7 @@ class FollowOutputs:
             settled=self.settled_length if self.settled else -1,
             marks=self._marks if self.settled else {},
             reported=self.reported,
+            standing=self.standing.saved(),
         )
         for output in self._writer.outputs:
             length = self._files[output.suffix].length if output.suffix in self._files else 0

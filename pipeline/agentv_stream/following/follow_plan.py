@@ -17,6 +17,8 @@ from agentv_stream.stores.store import STORE_SIGN
 
 if TYPE_CHECKING:
     from agentv_stream.following.actions import Actions
+    from agentv_stream.following.followed import Listener
+    from agentv_stream.following.standings import Standings
 
 Say = Callable[..., None]  # writes to the service's log: a message, and facts by name
 
@@ -44,6 +46,8 @@ class Plan:
     folders: HeldFolders | None = None  # the folders written into, locked against others
     feed: SpanFeed | None = None  # where spans go
     actions: "Actions | None" = None  # the commands that run at events
+    standings: "Standings | None" = None  # how the sessions stand
+    listeners: list["Listener"] = field(default_factory=lambda: list["Listener"]())  # besides these two
 
     def means(self, path: str, provider: str | None) -> bool:
         """Whether to follow a session found in the cursors: they may contain others than this follower is to follow."""

@@ -7,7 +7,7 @@ hash and skipped, new ones are taken; nothing that was read is undone. Only a do
 as a whole) is read again from its beginning and its outputs are rewritten.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 
@@ -49,10 +49,26 @@ class Makes:
     cases: MakeCases = list[Case]
     specs: str = ""
     parts: Parts = NONE
-    settled: Callable[["Followed", SessionChain, Outputs], None] | None = None  # after its outputs are written
+    listeners: Sequence["Listener"] = ()
     observers: list[Callable[["Followed", Batch], None]] = field(
         default_factory=lambda: list[Callable[["Followed", Batch], None]]()
     )
+
+
+class Listener:
+    """Takes notice of what happens in the sessions of a follower. Here every method does nothing."""
+
+    def restored(self, session: "Followed") -> None:
+        """A session is in memory again, as it was committed."""
+
+    def skipped(self, session: "Followed") -> None:
+        """Records were read that are from before the end of the log at which following began (`--from end`)."""
+
+    def observe(self, session: "Followed", batch: Batch) -> None:
+        """A batch with new events has passed `session.reached`."""
+
+    def settled(self, session: "Followed", after: SessionChain, outputs: Outputs) -> None:
+        """The outputs of a session at rest are written; `after` is the chain that has read it to its end."""
 
 
 class Followed:
@@ -322,6 +338,9 @@ class Followed:
             if self.outputs is not None and not muted:
                 self.outputs.write(done, chain.observer)
             self._deliver(done, chain, old)
+        if muted:
+            for listener in self.makes.listeners:
+                listener.skipped(self)
 
     def _deliver(self, batch: Batch, chain: SessionChain, old: bool) -> None:
         """Hands a batch that has passed `chain` to the merged events and to the observers; of an `old` one only later
@@ -337,6 +356,8 @@ class Followed:
         if not old:
             for observe in self.makes.observers:
                 observe(self, batch_of_new)
+            for listener in self.makes.listeners:
+                listener.observe(self, batch_of_new)
 
     def end_partials(self) -> None:
         """Nothing will be read any more: takes the unfinished parts of all files and stores.
@@ -435,8 +456,9 @@ class Followed:
             verdicts = hidden_results(verdicts, self.makes.parts)
         provisional = self.undecided is not None
         written = self.outputs.settle(batches, after.observer, after.pair.left, verdicts, provisional)
-        if self.makes.settled is not None and written is not None:
-            self.makes.settled(self, after, written)
+        if written is not None:
+            for listener in self.makes.listeners:
+                listener.settled(self, after, written)
         self.dirty = True
 
     def _unfinished(self) -> list[tuple[Input, Batch]]:

@@ -89,7 +89,8 @@ class Register:
         self.makes = Makes(
             self.files, self.stores, Placing(plan, store, say, self.hot, self.taken).outputs_of, self._merged,
             self._seen, self._delivered, plan.settings.watch, plan.settings.max_record, plan.only, plan.cases,
-            plan.specs, plan.parts, plan.actions.settled if plan.actions is not None else None,
+            plan.specs, plan.parts,
+            [own for own in (plan.standings, plan.actions, *plan.listeners) if own is not None],
         )  # fmt: skip
         self.fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
         self.store_trouble: str | None = None  # why the cursors cannot be written

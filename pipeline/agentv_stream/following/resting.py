@@ -59,10 +59,15 @@ class Resting:
         self._act()
 
     def _look(self) -> None:
-        """Notes the events of sessions that grow."""
-        if self._register.plan.actions is not None:
-            for session in self._register.hot.values():
-                self._register.plan.actions.look(session)
+        """Notes the events of sessions that grow, and of those that no longer do."""
+        plan, register = self._register.plan, self._register
+        for number, stall in plan.standings.look(register.hot) if plan.standings is not None else ():
+            session = register.wake(number) if plan.actions is not None and plan.actions.on_stalled else None
+            if session is not None and plan.actions is not None and not register.blocked(number):
+                plan.actions.stalled(session, stall)
+        if plan.actions is not None:
+            for session in register.hot.values():
+                plan.actions.look(session)
 
     def _act(self) -> None:
         """Starts the commands of the noted events. After the commit: a session that failed there reports them again."""

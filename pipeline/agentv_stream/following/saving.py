@@ -116,3 +116,5 @@ def restore(session: Followed, row: SessionRow) -> None:
     if row.state is not None:
         chain.restore(row.state)
         session.open_all(chain)
+    for listener in session.makes.listeners:
+        listener.restored(session)

@@ -3,8 +3,11 @@
 The live view, the metrics and `tail --on stalled` share this rule.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentv_stages.chain.pair import MOST_OPEN
 from agentv_stages.model.event import (
@@ -13,6 +16,7 @@ from agentv_stages.model.event import (
     AssistantText,
     Notification,
     SessionEnd,
+    Status,
     ToolCall,
     ToolResult,
     UserText,
@@ -25,6 +29,7 @@ SILENT_SECONDS = 120.0
 LONG_CALL_SECONDS = 300.0
 ABANDONED_SECONDS = 86_400.0  # a session that is silent for a day was left, or its agent was killed
 RETRIES = 3
+MOST_SAVED = 100  # open calls in the cursors
 RETRY_NAMES = frozenset(("api_retry", "api_error", "retry", "stream_error"))
 WAITING_NAMES = frozenset(("permission_request", "elicitation", "user_input_request"))
 
@@ -39,26 +44,24 @@ class Stall:
     text: str
 
 
-@dataclass(frozen=True)
-class OpenCall:
+class OpenCall(Struct, frozen=True, array_like=True):
     """A call without a result, and when it was seen (UTC ms)."""
 
     name: str
     since_ms: int
 
 
-@dataclass
-class Progress:
-    """Collects the facts that the rule needs from the events of one session."""
+class Progress(Struct, omit_defaults=True):
+    """Collects from the events of one session what the rule needs. Can be saved as JSON."""
 
-    open_calls: dict[str, OpenCall] = field(default_factory=dict[str, OpenCall])
+    open_calls: dict[str, OpenCall] = {}
     last_event_ms: int | None = None
     repeats: int = 0  # how many times in a row the same call failed
     retries: int = 0
     waiting: bool = False
     answered: bool = False  # the last thing on the main stream is an answer
-    _dated: bool = False  # some event has a time
-    _last_failed: str = ""
+    dated: bool = False  # some event has a time
+    last_failed: str = ""
 
     def take(self, event: AnyEvent, now_ms: int) -> int:
         """Takes the next event; returns its time (UTC ms). `now_ms` is used if no event so far has a time."""
@@ -84,21 +87,21 @@ class Progress:
     def _time(self, event: AnyEvent, now_ms: int) -> int:
         if event.source.time_ms is not None:
             time_ms = event.source.time_ms
-            self.last_event_ms = max(self.last_event_ms or 0, time_ms) if self._dated else time_ms
-            self._dated = True
+            self.last_event_ms = max(self.last_event_ms or 0, time_ms) if self.dated else time_ms
+            self.dated = True
             return time_ms
-        if not self._dated or self.last_event_ms is None:
+        if not self.dated or self.last_event_ms is None:
             self.last_event_ms = now_ms
         return self.last_event_ms  # a record without a time shows no time of activity if others have one
 
     def _result(self, result: ToolResult) -> None:
         if result.outcome in ("ok", None):
-            self.repeats, self._last_failed = 0, ""
+            self.repeats, self.last_failed = 0, ""
             return
         call = result.call
         same = f"{call.name} {bytes(call.input_json)[:2000]!r}" if call is not None else ""
-        self.repeats = self.repeats + 1 if same and same == self._last_failed else 1
-        self._last_failed = same
+        self.repeats = self.repeats + 1 if same and same == self.last_failed else 1
+        self.last_failed = same
 
     def silent_seconds(self, now_ms: int) -> float | None:
         """The age of the last event; None if there is none."""
@@ -107,6 +110,11 @@ class Progress:
     def rests(self, has_end: bool) -> bool:
         """Whether it waits for its user: its last word is an answer, and its agent writes no end (`has_end`)."""
         return self.answered and not has_end
+
+    def left(self, now_ms: int, has_end: bool) -> bool:
+        """Whether nothing is expected any more: it was silent for a day, or waits for its user."""
+        silent = self.silent_seconds(now_ms)
+        return silent is not None and (silent > ABANDONED_SECONDS or (silent > SILENT_SECONDS and self.rests(has_end)))
 
     def stalled(self, now_ms: int, ended: bool, has_end: bool) -> Stall | None:
         """Why it makes no progress; None if it does, or has ended, or was left, or waits for its user.
@@ -130,3 +138,36 @@ class Progress:
         if silent > SILENT_SECONDS and not self.open_calls and not self.rests(has_end):
             return Stall("silence", f"no events for {age_text(silent)}")
         return None
+
+
+class Standing(Struct, omit_defaults=True):
+    """How a followed session stands, as the cursors keep it.
+
+    `status` is what `show` gives if nothing follows; `ended` says that its last run has ended with that status.
+    `progress` is None unless it is watched whether the session stalls; `reported` is the stall that `--on stalled` has
+    reported last, "" if the session has made progress since.
+    """
+
+    status: Status = "unknown"
+    ended: bool = False
+    progress: Progress | None = None
+    reported: str = ""
+
+    def saved(self) -> "Standing":
+        """A copy for the cursors; of many open calls it has the oldest."""
+        if self.progress is None or len(self.progress.open_calls) <= MOST_SAVED:
+            return self
+        oldest = dict(list(self.progress.open_calls.items())[:MOST_SAVED])
+        return replace(self, progress=replace(self.progress, open_calls=oldest))
+
+    def stall(self, now_ms: int, has_end: bool) -> Stall | None:
+        """As `Progress.stalled`."""
+        return None if self.progress is None else self.progress.stalled(now_ms, self.ended, has_end)
+
+    def status_now(self, now_ms: int, has_end: bool) -> Status:
+        """The status at a time: a session that is not over is `running` or `stalled`."""
+        if self.progress is None:
+            return self.status
+        if self.progress.stalled(now_ms, self.ended, has_end) is not None:
+            return "stalled"
+        return self.status if self.ended or self.progress.left(now_ms, has_end) else "running"

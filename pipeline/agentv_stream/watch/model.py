@@ -19,7 +19,7 @@ from agentv_stages.session.chain import SessionChain
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.discovery.discover import project_of
 from agentv_stream.following.followed import Followed
-from agentv_stream.following.stall import ABANDONED_SECONDS, LONG_CALL_SECONDS, SILENT_SECONDS, Progress
+from agentv_stream.following.stall import LONG_CALL_SECONDS, Progress
 
 MOST_LINES = 500
 PROMPT_WIDTH = 200
@@ -128,8 +128,7 @@ class SessionView:
         """The row."""
         stalled = self.stalled(now_ms)
         silent = self.progress.silent_seconds(now_ms)
-        resting = self.progress.rests(self.chain.dialect.has_end)
-        left = silent is not None and (silent > ABANDONED_SECONDS or (silent > SILENT_SECONDS and resting))
+        left = self.progress.left(now_ms, self.chain.dialect.has_end)
         status = "stalled" if stalled else self.known.ended or (self.known.left if left else "running")
         return Look(
             **vars(self.known),
@@ -169,6 +168,6 @@ def _known_of(session: Followed, chain: SessionChain, open_calls: int, prompt: s
         context=used / window if used is not None and window else None,
         first_edit=stats.figures.first_edit_turn,
         prompt=prompt,
-        ended=left if facts.end is not None and not facts.open_end else None,
+        ended=left if chain.observer.over else None,
         left=left,
     )

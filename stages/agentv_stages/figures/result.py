@@ -283,6 +283,11 @@ class Observer:
         return self.facts_observer.status(self.dialect.has_end, open_calls)
 
     @property
+    def over(self) -> bool:
+        """Whether the last run has ended, as far as its log says."""
+        return self.facts.end is not None and not self.facts.open_end
+
+    @property
     def reason(self) -> str | None:
         """The reason that the agent gave for the end; None where it continued afterwards, or gave none."""
         if self.facts.interleaved:
