@@ -3,21 +3,18 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any, cast
 
-import msgspec
 import pytest
 
 from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.redaction.vault import MARKER
-from agentv_stages.session.parts import Parts
-from agentv_stages.sinks.event_lines import EventLines
 from agentv_stream.errors import NotALog
 from agentv_stream.summary import SessionReader, read_file
 from support.consuming import STREAM, Ran, run
 from support.decoding import FIXTURES
 from support.fixture_logs import EXAMPLES, LOGS
 from support.planted import Planter, files_below, leaks
+from support.redacted_facts import facts_of
 
 
 class Planted:
@@ -137,38 +134,9 @@ def test_there_are_many_secrets_in_logs_of_every_agent(planted: Planted) -> None
     }
 
 
-def facts_of(log: Path, redactor: Redactor | None) -> bytes:
-    """Everything about a session but its texts and their sizes: ids, places and kinds of events, pairing, figures."""
-    reader = SessionReader(read_file(str(log)), str(log), messages=True, parts=Parts(redactor=redactor))
-    events: list[object] = []
-    messages: list[object] = []
-    faults: list[object] = []
-    lines = EventLines("session")
-    for batch in reader.batches():
-        events += [(type(event).__name__, event.source, json.loads(lines.line(event))["id"]) for event in batch.events]
-        for message in batch.messages:
-            calls = [(paired.call.call_id, paired.call.tool, paired.result is None) for paired in message.calls]
-            messages.append((message.index, message.turn, message.role, message.source, message.usage, calls))
-        faults += [(fault.reason, fault.row, fault.offset, fault.length) for fault in batch.faults]
-    result = msgspec.to_builtins(reader.result())
-    result.pop("redaction_level", None)
-    _drop_sizes(result)
-    return msgspec.json.encode([*events, *messages, *faults, result])
-
-
-def _drop_sizes(value: Any) -> None:
-    """Takes out what counts the bytes of texts."""
-    if isinstance(value, dict):
-        members = cast(dict[str, Any], value)
-        for name in [name for name in members if "bytes" in name or "chars" in name]:
-            del members[name]
-        for item in members.values():
-            _drop_sizes(item)
-
-
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.parent.name}-{log.name}")
 def test_ids_places_pairing_and_figures_are_those_of_the_original(log: Path, planted: Planted) -> None:
     copy = planted.of(log)
     redactor = Redactor(b"k" * 32)
-    assert json.loads(facts_of(copy, redactor)) == json.loads(redactor.redact(facts_of(copy, None)))
+    assert json.loads(facts_of(copy, redactor)) == json.loads(redactor.redact(facts_of(copy)))
     assert redactor.counts or not planted.in_log[copy]

@@ -98,8 +98,14 @@ SECRETS: dict[str, list[str]] = {
         'curl -u "P4ssw0rdAsAUser:" https://h',
         "curl -X POST \\\n  --user kevin:'P4ssw0rdOfKevin' h",
     ],
-    "assignment": ["export DB_PASSWORD=hunter2!secret", f"STRIPE_SECRET_KEY='{made(30)}'", f"MY_API_KEY={made(20)}"]
-    + [f"aws_secret_access_key = {made(40)}", f'"client_secret": "{made(24)}"', "password: hunter2OfTheWoods"],
+    "assignment": [
+        "export DB_PASSWORD=hunter2!secret",
+        f"STRIPE_SECRET_KEY='{made(30)}'",
+        f"MY_API_KEY={made(20)}",
+        f"aws_secret_access_key = {made(40)}",
+        f'"client_secret": "{made(24)}"',
+        "password: hunter2OfTheWoods",
+    ],
 }
 
 WAYS: dict[str, Callable[[str], str]] = {

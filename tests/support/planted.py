@@ -33,6 +33,7 @@ class Planter:
     def __init__(self, seed: int = 1) -> None:
         self.secrets: list[str] = []
         self._chance = random.Random(seed)
+        self._planted: dict[str, str] = {}  # a text that a log repeats has the same secret everywhere
 
     def secret(self) -> str:
         before, length, behind = FORMS[len(self.secrets) % len(FORMS)]
@@ -62,9 +63,11 @@ class Planter:
         if isinstance(value, list):
             items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
             return [self._value(item, left) for item in items]
-        if isinstance(value, str) and " " in value and left[0] > 0 and not value.lstrip().startswith(("{", "[")):
-            left[0] -= 1
-            return f"{value} {self.secret()} "
+        if isinstance(value, str) and " " in value and not value.lstrip().startswith(("{", "[")):
+            if value not in self._planted and left[0] > 0:
+                left[0] -= 1
+                self._planted[value] = f"{value} {self.secret()} "
+            return self._planted.get(value, value)
         return value
 
 
