@@ -1,6 +1,5 @@
 """The known name that is most similar to a wrong one: a hint appended to an error."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 FEW = 5  # up to this many names are all listed, if none is similar to the wrong one
@@ -26,11 +25,15 @@ def suggestion(wrong: str, known: Iterable[str], otherwise: Sequence[str] = ()) 
 
 def nearly(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The known name that is similar to the wrong one, if any; `likeness` 1 means identical."""
+    from difflib import get_close_matches  # only a wrong name needs it
+
     names = sorted(set(known))
     like = [name.lower().replace("_", "-") for name in names]
-    near = difflib.get_close_matches(wrong.lower().replace("_", "-"), like, 1, likeness)
+    near = get_close_matches(wrong.lower().replace("_", "-"), like, 1, likeness)
     return names[like.index(near[0])] if near else None
 
 
 def _nearest(wrong: str, names: Sequence[str]) -> str:
-    return max(names, key=lambda name: difflib.SequenceMatcher(None, wrong.lower(), name.lower()).ratio())
+    from difflib import SequenceMatcher
+
+    return max(names, key=lambda name: SequenceMatcher(None, wrong.lower(), name.lower()).ratio())

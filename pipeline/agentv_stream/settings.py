@@ -6,9 +6,11 @@ The front end builds it; no lower layer looks at arguments or the environment.
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from agentv_stages.chain.lines import DEFAULT_CAP
 from agentv_stages.model.payload import printable_path
@@ -22,8 +24,7 @@ Shape: TypeAlias = Literal["message", "case", "atif"]
 PREFIX = "AGENTV_STREAM_"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How one stream is consumed; docs/cli.md describes each setting at the option of the same name.
 
     `target`, `test_id` and `attempt` appear in the outputs and their names; `prompt` becomes the first message if the
@@ -86,7 +87,7 @@ class Settings:
         Raises: UsageError for a value that is not allowed, also of a wrong kind: a program may have it from a file.
         """
         if isinstance(self.transcript, os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
-            object.__setattr__(self, "transcript", os.fspath(self.transcript))
+            force_setattr(self, "transcript", os.fspath(self.transcript))
         for name in (*_LEAST, *_WORDS, *_TEXTS, *_SWITCHES, *_PATTERNS):
             value = getattr(self, name)
             try:
@@ -94,13 +95,13 @@ class Settings:
             except ValueError as error:
                 raise UsageError(f"Settings({name}={value!r}): {error}") from None
         if isinstance(self.out, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
-            object.__setattr__(self, "out", Path(self.out))
+            force_setattr(self, "out", Path(self.out))
         if self.machine == "auto":
-            object.__setattr__(self, "machine", os.uname().nodename or None)
+            force_setattr(self, "machine", os.uname().nodename or None)
         for name in ("target", "test_id", "prompt", "machine"):
             text: str | None = getattr(self, name)
             if text is not None and not text.isascii():
-                object.__setattr__(self, name, printable_path(text))
+                force_setattr(self, name, printable_path(text))
 
 
 def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: Path) -> Settings:
@@ -182,7 +183,7 @@ def _variable(name: str) -> str:
 
 def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """The settings given by variables; an empty variable counts as not set."""
-    variables = {f.name: environment.get(_variable(f.name)) for f in fields(Settings)}
+    variables = {name: environment.get(_variable(name)) for name in Settings.__struct_fields__}
     return {name: value for name, value in variables.items() if value}
 
 
@@ -200,7 +201,7 @@ def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
             table: Any = tools.get("agentv-stream", {}) if isinstance(tools, dict) else {}  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - TOML
             if not isinstance(table, dict):
                 raise UsageError(f"{path}: tool.agentv-stream is not a table of settings")
-            known = {f.name for f in fields(Settings)}
+            known = set(Settings.__struct_fields__)
             values: dict[str, Any] = {
                 str(key).replace("-", "_"): value for key, value in cast(dict[str, Any], table).items()
             }

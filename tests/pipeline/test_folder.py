@@ -5,11 +5,11 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zstandard
+from msgspec.structs import replace
 
 from agentv_stages.providers import get_provider
 from agentv_stream import summarize, summarize_groups

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from msgspec import structs
 
 from agentv_stages.model.payload import printable_json
 from agentv_stages.model.visible import visible
@@ -71,7 +72,7 @@ def run_command(
         wanted = stdin is True or _means_input(prompt_file)
         supplied = take_input(say, wanted) if stdin is not False or wanted else None
         if prompt_file is not None:
-            settings = replace(settings, prompt=_prompt_of(prompt_file, supplied, options.get("prompt")))
+            settings = structs.replace(settings, prompt=_prompt_of(prompt_file, supplied, options.get("prompt")))
         words, shown = (tuple(command), ()) if command else _target_command(target, settings.prompt)
         if not command:
             supplied = _target_input(target, settings.prompt, None if _means_input(prompt_file) else supplied)
@@ -148,7 +149,7 @@ def _settings(
         except ValueError as error:
             raise UsageError(f"--stream-log: {error}") from error
     settings = from_process(options)
-    settings = replace(settings, live=is_wanted(settings))
+    settings = structs.replace(settings, live=is_wanted(settings))
     path = targets if targets is not None else find_targets(Path.cwd()) if approach is not None else None
     if path is None:
         if not has_command and approach is not None:
@@ -167,11 +168,11 @@ def _settings(
             raise found.missing(approach or "")
         return settings, None
     if options.get("stream_log") is None:
-        settings = replace(settings, stream_log=target.stream_log)
+        settings = structs.replace(settings, stream_log=target.stream_log)
     if target.log_dir is not None:
-        settings = replace(settings, out=target.log_dir)
+        settings = structs.replace(settings, out=target.log_dir)
     if settings.provider is None and target.provider:
-        settings = replace(settings, provider=target.provider)
+        settings = structs.replace(settings, provider=target.provider)
     return settings, target
 
 

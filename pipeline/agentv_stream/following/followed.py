@@ -8,7 +8,7 @@ as a whole) is read again from its beginning and its outputs are rewritten.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import repeat
 
 from msgspec import structs
@@ -131,7 +131,7 @@ class Followed:
     def open_all(self, chain: SessionChain) -> None:
         """Gives every file its decoder; further files use that of the first."""
         for n, log in enumerate(self.inputs):
-            chain.decode.open(log.printable_path, replace(log.context, further=n > 0 and log.further))
+            chain.decode.open(log.printable_path, structs.replace(log.context, further=n > 0 and log.further))
 
     def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
         """The file at a path, or the session in a store; read from the mark on."""
@@ -145,7 +145,7 @@ class Followed:
         log = Input(self.log(path), context, generation=1)
         self.inputs.append(log)
         if self.chain is not None:
-            self.chain.decode.open(log.printable_path, replace(context, further=True))
+            self.chain.decode.open(log.printable_path, structs.replace(context, further=True))
         self.dirty = True
         return log
 
@@ -324,7 +324,7 @@ class Followed:
             if n == 0 and not is_stored(log.path):
                 log.context = printable_context(log.path, context_of(provider, log.path))
             elif not log.further:
-                log.context = replace(log.context, begun_ms=self.inputs[0].context.begun_ms)
+                log.context = structs.replace(log.context, begun_ms=self.inputs[0].context.begun_ms)
         self.open_all(chain)
         return chain
 

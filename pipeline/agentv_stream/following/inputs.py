@@ -5,8 +5,10 @@ session's files contained are skipped, each as often as it was taken.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
+
+from msgspec import structs
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN
@@ -158,4 +160,4 @@ def printable_context(path: str, context: DecodeContext) -> DecodeContext:
     """The context with a printable file name: JSON cannot hold a name that is not UTF-8."""
     if path.isascii():
         return context
-    return replace(context, file=printable_path(path), stream=printable_path(context.stream))
+    return structs.replace(context, file=printable_path(path), stream=printable_path(context.stream))

@@ -3,13 +3,13 @@
 from asyncio import StreamReader
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
+from msgspec.structs import replace
 
 from agentv_stages.figures.result import Result
 from agentv_stages.figures.stats import Stats

@@ -8,13 +8,13 @@ end, so that the agent behind the pipe never dies because of us.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from msgspec import Raw
+from msgspec.structs import replace
 
 from agentv_stages.figures.result import Observer, Outputs, Result
 from agentv_stages.model.batch import Batch, Chunk

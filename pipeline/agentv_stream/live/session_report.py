@@ -1,19 +1,18 @@
 """The outcome of running a stream: its result, what failed, and warnings for people."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from agentv_stages.figures.result import Result
 from agentv_stream.errors import EmptyInput, SourceError
 from agentv_stream.live.exception_groups import leaves
 
 
-@dataclass
-class Report:
+class Report(Struct):
     """The outcome of a session. `failures` are exceptions of errors.py, in order; `warnings` are for people."""
 
     result: Result | None = None
-    failures: list[Exception] = field(default_factory=list[Exception])
-    warnings: list[str] = field(default_factory=list[str])
+    failures: list[Exception] = []
+    warnings: list[str] = []
     signalled: int | None = None
 
     def fail(self, group: BaseExceptionGroup[Exception]) -> None:

@@ -5,9 +5,10 @@ more, under the same ids.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agentv_stages.sinks.output import Output
 from agentv_stages.sinks.outputs import Wanted

@@ -1,13 +1,13 @@
 """The outputs of one live session: which sinks its settings ask for, where they write, and the written files."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from agentv_stages.figures.result import Observer, Outputs, Result
 from agentv_stages.model.batch import Batch

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from msgspec import structs
 
 from agentv_stages.model.payload import decode_json, indented_json, printable_json
 from agentv_stages.session.detect import UnknownFormat
@@ -146,7 +147,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         stdin=options.stdin,
         redactor=redactor,
     )
-    settings = replace(
+    settings = structs.replace(
         settings,
         out=settings.out if settings.out is not None else options.folder,
         target=options.approach,

@@ -3,9 +3,10 @@
 import glob
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import Companion, DecodeContext, Folder, Kept, Provider, no_companions

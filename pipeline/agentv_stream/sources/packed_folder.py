@@ -5,7 +5,8 @@ archived folder, or only those of sub-agents, which are older. If a file exists 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentv_stages.model.provider import Companion, Folder, Kept, Provider
 

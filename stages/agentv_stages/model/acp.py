@@ -4,10 +4,9 @@ The decoder of the protocol asks the connected agent's provider for these facts;
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from agentv_stages.model.event import Level, Outcome
 
@@ -24,8 +23,7 @@ class Spent(NamedTuple):
     cost_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class AcpHabits:
+class AcpHabits(Struct, frozen=True):
     """The habits of one agent.
 
     `marks`: words of the name that it gives itself, or of its login methods. `plan_tool`: the tool that a plan stands

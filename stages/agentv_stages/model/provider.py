@@ -5,11 +5,12 @@ docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entr
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentv_stages.model.acp import AcpHabits
 from agentv_stages.model.batch import Batch, Record
@@ -28,8 +29,7 @@ Head: TypeAlias = Sequence[Mapping[str, Any]]
 """The first records of an input that are JSON objects, decoded; at most 64."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecodeContext:
+class DecodeContext(Struct, frozen=True):
     """Facts about an input that a decoder knows in advance.
 
     `file` names it in sources; `place` is its full path, for agents whose folder names have facts that no record has. A
@@ -49,9 +49,22 @@ class DecodeContext:
     further: bool = False
     place: str = ""
     begun_ms: int | None = None
-    history: Callable[[str], Sequence[int]] | None = field(default=None, compare=False, repr=False)
-    kept: Callable[[str], bytes] | None = field(default=None, compare=False, repr=False)
-    redact: Callable[[bytes], bytes] | None = field(default=None, compare=False, repr=False)
+    history: Callable[[str], Sequence[int]] | None = None
+    kept: Callable[[str], bytes] | None = None
+    redact: Callable[[bytes], bytes] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the facts are equal; the functions are made anew for each reading."""
+        return isinstance(other, DecodeContext) and self._facts == other._facts
+
+    def __hash__(self) -> int:
+        return hash(self._facts)
+
+    @property
+    def _facts(self) -> tuple[object, ...]:
+        return (
+            self.file, self.stream, self.parent_call, self.session_id, self.further, self.place, self.begun_ms
+        )  # fmt: skip
 
     def source(self, record: Record, time_ms: int | None = None, base_id: str = "") -> Source:
         """The source of a record, on the stream of the input. Speed-critical decoders build theirs inline."""
@@ -93,8 +106,7 @@ class RecordDecoder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """Facts about a dialect for people: the command that makes it, the versions in the recordings that it was tested
     with (other logs do not name theirs), its end record or how a good end is recognised without one. `places` are globs
     below the provider's roots, if they are not the first pattern's; empty: it may be anywhere.
@@ -106,8 +118,7 @@ class About:
     places: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """One log format of a provider.
 
     `detect` examines the first records and returns how sure it is, 0.0 to 1.0 (1.0: no other format looks like this).
@@ -145,8 +156,7 @@ PROMPT = "{PROMPT}"
 MODEL = "{MODEL}"
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """How an agent's program is started so that it prints a live dialect.
 
     `command` begins with the program and contains PROMPT; `piped` is the command for a prompt on standard input, None
@@ -168,8 +178,7 @@ class Start:
         return self.command[0]
 
 
-@dataclass(frozen=True, slots=True)
-class LogRoot:
+class LogRoot(Struct, frozen=True):
     """The place of a provider's logs: `$variable/below` where the variable is set, else `default` (`~` expanded).
 
     `below` is also added to `default`, as far as that does not end with it. `patterns` are globs below the root that
@@ -183,8 +192,7 @@ class LogRoot:
     database: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Companion:
+class Companion(Struct, frozen=True):
     """A file that belongs to a session: a sub-agent's file, or a file that continues the session's own log."""
 
     path: str
@@ -207,8 +215,7 @@ class Folder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TitleIndex:
+class TitleIndex(Struct, frozen=True):
     """The titles of an agent's sessions in a file of their own: `place` gives its path for a log, None where there
     is none; `read` its titles by session id."""
 
@@ -226,8 +233,7 @@ def plain_context(path: str, folder: Folder) -> DecodeContext:
     return DecodeContext(path)
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """An agent: its dialects (live ones first), its table of tools, its log roots, its sub-agents' files.
 
     `aliases` are AgentV's provider kinds that mean this provider. `companions(path, folder)` lists the sub-agents'

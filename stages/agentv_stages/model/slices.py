@@ -1,16 +1,14 @@
 """Long lists and maps of which only a part is made at a time: as a whole they would be megabytes."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 SIZE = 256  # entries that are made at a time
 
 
-@dataclass(frozen=True, slots=True)
-class Slices:
+class Slices(Struct, frozen=True):
     """The first `size` entries of something that only grows; `make(begin, end)` gives some of them, as a list or a map.
 
     Later additions do not change it, so another thread may make the entries.

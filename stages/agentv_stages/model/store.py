@@ -4,8 +4,9 @@ An agent whose database has a row for each session and a row for each message ne
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 Stage: TypeAlias = Literal["ended", "follows", "open"]
 """How far a message is: an ended answer (with it all before it have ended, too), a message that is whole as soon as
@@ -15,8 +16,7 @@ Row: TypeAlias = Mapping[str, object]
 """The columns of a row: texts as `str`, numbers as they are, None."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreTable:
+class StoreTable(Struct, frozen=True):
     """The database of an agent. `facts` names the columns of `sessions` for `id`, `parent_id`, `title`, `version`,
     `directory`, `created`, `updated`; times are seconds, milliseconds or ISO texts in UTC.
 
@@ -45,8 +45,7 @@ class StoreTable:
     hidden: Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentTable:
+class DocumentTable(Struct, frozen=True):
     """A database in which a row holds a whole session as a JSON document.
 
     `tables` are its versions, the newest first; a session in several of them is read from the newest. `document` is the

@@ -6,8 +6,9 @@ Edit, Bash) and otherwise those of Claude Code; names in no table are kept, with
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from agentv_stages.model.event import Kind, Origin
 
@@ -59,8 +60,7 @@ KEYS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 """Canonical name -> the input keys that every such call has, and the native keys from which they are copied."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRow:
+class ToolRow(Struct, frozen=True):
     """One native tool.
 
     `keys` maps a canonical input key to the native keys from which it is copied; the first one present wins
@@ -100,21 +100,15 @@ class McpForm(NamedTuple):
 MCP = McpForm("mcp__", "__")
 
 
-@dataclass(frozen=True, eq=False)
 class ToolTable:
     """The tools of one provider. `finer_shell`: it has no tools of its own for reading and searching, so its shell
     calls get a finer name than Bash (docs/metrics.md, "tool, kind"). `mcp`: more forms of MCP names, if no row fits.
     """
 
-    rows: tuple[ToolRow, ...]
-    finer_shell: bool = False
-    mcp: tuple[McpForm, ...] = ()
-    by_name: dict[str, ToolRow] = field(init=False, default_factory=dict[str, ToolRow])
-    prefixes: tuple[ToolRow, ...] = field(init=False, default=())
-
-    def __post_init__(self) -> None:
-        self.by_name.update({row.native: row for row in self.rows if not row.prefix})
-        object.__setattr__(self, "prefixes", tuple(row for row in self.rows if row.prefix))
+    def __init__(self, rows: tuple[ToolRow, ...], finer_shell: bool = False, mcp: tuple[McpForm, ...] = ()) -> None:
+        self.rows, self.finer_shell, self.mcp = rows, finer_shell, mcp
+        self.by_name = {row.native: row for row in rows if not row.prefix}
+        self.prefixes = tuple(row for row in rows if row.prefix)
 
     def find(self, name: str) -> ToolRow | None:
         """The row of a native name, by the whole name or its beginning; a canonical name means the same everywhere."""

@@ -5,10 +5,11 @@ The order is that of detection: the commoner first. A new provider adds its name
 """
 
 import warnings
-from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from keyword import iskeyword
+
+from msgspec.structs import replace
 
 from agentv_stages.model.provider import Dialect, Head, Provider
 

@@ -6,10 +6,9 @@ stage with state has to have `snapshot` and `restore` (`Stateful`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from agentv_stages.chain.lines import LineReader
 from agentv_stages.model.batch import Batch, Chunk
@@ -28,8 +27,7 @@ STAGES: list[MakeStage] = []
 """Run after `Consolidate` and before the observers: batches have events and messages."""
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """The caller's additions, as functions that make them; and what redacts the records after their transformations."""
 
     records: tuple[MakeStage, ...] = ()

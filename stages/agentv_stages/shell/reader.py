@@ -4,8 +4,9 @@ Nothing is expanded and nothing is refused: unbalanced quotes run to the end of 
 """
 
 import re
-from dataclasses import dataclass, field
 from itertools import islice
+
+from msgspec import Struct
 
 from agentv_stages.shell.tables import KEYWORDS
 
@@ -31,16 +32,15 @@ _MOST_PARENTHESES = 64
 _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 
 
-@dataclass(slots=True)
-class Command:
+class Command(Struct):
     """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
     body of its here-document, `input_text` that of its here-string; `text` is the command as written in the shell text.
     `expanded` are the words that contain substitutions: what those run are commands of their own. `listed` is where in
     `text` the last list of an assignment ends (`x=(…)`). `shell` are the numbers of the subshells that it is in."""
 
-    words: list[str] = field(default_factory=list[str])
-    writes: list[str] = field(default_factory=list[str])
-    reads: list[str] = field(default_factory=list[str])
+    words: list[str] = []
+    writes: list[str] = []
+    reads: list[str] = []
     script: str | None = None
     text: str = ""
     expanded: set[str] | None = None

@@ -5,7 +5,6 @@ A new output is one class and one row of `OUTPUTS`: it then runs wherever sessio
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -32,8 +31,7 @@ StreamLog: TypeAlias = Literal["false", "summary", "raw"]
 _MOST_HELD = 256 * 1024  # bytes of records in dead letters that wait for the session's name
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which outputs a session has. `totals_at_end`: the transcript goes where nothing can be patched. `redactor` is for
     the texts in spans."""
 

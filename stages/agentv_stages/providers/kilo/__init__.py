@@ -1,8 +1,9 @@
 """Kilo: a fork of OpenCode with the same formats. OpenCode's decoders; its own detection and tools."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from agentv_stages.model.provider import PROMPT, About, Head, LogRoot, Provider, Start
 from agentv_stages.providers.kilo.tools import TABLE

@@ -1,8 +1,9 @@
 """OpenCode: the stream of `run --format json`, exported sessions, and rows of its stores."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from agentv_stages.model.provider import PROMPT, About, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.opencode.acp import habits
