@@ -64,8 +64,7 @@ def prepare_worker() -> None:
 
     get_provider(NAMES[0])  # the commonest; others on first use: importing Codex takes as long as reading 30 sessions
     gc.disable()
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # no collection before it: that would copy all pages that this process shares with its parent
 
 
 def process_context() -> BaseContext:

@@ -9,8 +9,7 @@ def tune_memory() -> None:
     """Makes garbage collections rare, because a stream creates no cycles and reference counting frees its objects, and
     lets all threads share a heap. Otherwise each thread that reads or writes files keeps its freed memory.
     """
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # no collection before it: it takes 15 ms and finds 1 % of the objects
     gc.set_threshold(100_000, 50, 1000)
     _share_heap()
 

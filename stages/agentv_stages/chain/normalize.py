@@ -21,7 +21,6 @@ from agentv_stages.model.patch import read_patch
 from agentv_stages.model.payload import add_key, to_raw
 from agentv_stages.model.stage import Flushed
 from agentv_stages.model.tools import CANONICAL, ToolTable
-from agentv_stages.shell import classify_shell, path_in
 
 _KEPT_NAMES = 4_096
 _COMMAND_KEYS = ("command", "cmd", "script")
@@ -197,6 +196,8 @@ def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
     command = _command_of(call.input_json, plan)
     if command is None:
         return _normalized(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
+    from agentv_stages.shell import classify_shell, path_in  # 10 ms, which only shell calls need
+
     facts = classify_shell(command)
     if facts.patch is not None:
         patch = read_patch(facts.patch)

@@ -19,7 +19,6 @@ from agentv_stages.model.event import MAIN, AssistantText, Reasoning, Source, To
 from agentv_stages.model.payload import printable_path
 from agentv_stages.model.slices import whole
 from agentv_stages.model.turns import AnswersBeside, Turns
-from agentv_stages.shell import run_commands
 
 MOST_SEQUENCE = 100_000
 MOST_ENTRIES = 10_000
@@ -146,6 +145,8 @@ class Stats:
             figures.edit_turns[call.call_id] = turn
 
     def _watched(self, name: str, command: str, turn: int | None, stream: str) -> None:
+        from agentv_stages.shell import run_commands  # most sessions have none of these programs
+
         entries = self.figures.watched[name]
         for run in run_commands(command, name):
             if len(entries) < MOST_ENTRIES:
