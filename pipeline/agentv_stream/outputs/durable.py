@@ -7,10 +7,10 @@ are waited for at the same time (`together`), which costs a fraction of that.
 import errno
 import os
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from threading import Thread
 
 SYNC: ContextVar[bool] = ContextVar("sync", default=True)
 """Whether to wait for the disk at all: the setting `sync`."""
@@ -53,18 +53,23 @@ def sync_paths(paths: Iterable[Path]) -> dict[Path, OSError]:
     if not every or not SYNC.get():
         return {}
     failed: dict[Path, OSError] = {}
+    waiting = iter(every)  # shared by the threads
 
-    def sync(path: Path) -> None:
-        try:
-            sync_path(path)
-        except OSError as error:
-            failed[path] = error
+    def sync() -> None:
+        for path in waiting:
+            try:
+                sync_path(path)
+            except OSError as error:
+                failed[path] = error
 
-    if len(every) == 1:
-        sync(every[0])
-        return failed
-    with ThreadPoolExecutor(min(_AT_ONCE, len(every))) as threads:  # a new thread has the default: to wait
-        list(threads.map(sync, every))
+    threads = [
+        Thread(target=sync) for _ in range(min(_AT_ONCE, len(every)) - 1)
+    ]  # a new thread has the default: to wait
+    for thread in threads:
+        thread.start()
+    sync()
+    for thread in threads:
+        thread.join()
     return failed
 
 
