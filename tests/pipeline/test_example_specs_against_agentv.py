@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -57,12 +57,12 @@ for (const {path, cache_write} of transcripts) {
 def evaluators(value: Any) -> Iterator[dict[str, Any]]:
     """Each evaluator in a spec, however deep."""
     if isinstance(value, dict):
-        if value.get("type") in KINDS:
-            yield value
-        for member in value.values():
-            yield from evaluators(member)
-    elif isinstance(value, list):
-        for member in value:
+        mapping = cast(dict[str, Any], value)
+        if mapping.get("type") in KINDS:
+            yield mapping
+        value = list(mapping.values())
+    if isinstance(value, list):
+        for member in cast(list[Any], value):
             yield from evaluators(member)
 
 

@@ -309,7 +309,7 @@ def test_cases_may_stand_in_a_file_of_json_lines(tmp_path: Path) -> None:
 
 def test_errors_in_json_lines_name_the_line(tmp_path: Path) -> None:
     assert refused(tmp_path, '{"id":"a"}\n{"id":\n', "c.jsonl").startswith("c.jsonl:2: is not JSON")
-    text = '{"id":"a"}\n{"id":"b","assertions":[{"type":"nope-nope"}]}\n'
+    text = '{"id":"a"}\n{"id":"b","assertions":[{"type":"max-turnz"}]}\n'
     assert refused(tmp_path, text, "c.jsonl").startswith("c.jsonl:2: unknown evaluator type")
 
 
@@ -385,7 +385,7 @@ def test_selecting_a_case_that_is_not_there_offers_the_nearest(tmp_path: Path) -
 def test_validate_tells_specs_from_targets_files(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(V442, encoding="utf-8")
     what, _ = validate_file(tmp_path / "s.yaml")
-    assert summary_of(what) == "spec, 2 cases, 5 evaluators, 1 of them skipped"
+    assert summary_of(what) == "spec, 2 cases, 5 evaluators, 1 of them skipped: rubrics (it needs a model)"
     (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, provider: codex}\n", encoding="utf-8")
     assert summary_of(validate_file(tmp_path / "t.yaml")[0]) == "targets file, 1 target, 1 of them agents"
 

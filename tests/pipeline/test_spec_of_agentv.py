@@ -104,3 +104,18 @@ def test_byok_is_a_warning(tmp_path: Path) -> None:
 def test_a_list_of_providers_is_a_targets_file(tmp_path: Path) -> None:
     (tmp_path / "providers.yaml").write_text("- {id: claude}\n- {id: mock}\n", encoding="utf-8")
     assert validate_file(tmp_path / "providers.yaml")[0] == {"kind": "targets", "targets": 2, "agents": 1}
+
+
+def test_a_type_of_the_user_is_skipped_and_a_misspelt_one_is_an_error(tmp_path: Path) -> None:
+    members = "      - {type: contains, value: x}\n      - {type: word-count}\n"
+    loaded = spec(tmp_path, HEAD + members)
+    assert verdict(loaded, "x") == "pass"
+    reason = "it needs a script, .agentv/assertions/word-count.ts, which is not here"
+    facts, _ = validate_file(tmp_path / "s.yaml")
+    assert (facts["skipped"], facts["skip_reasons"]) == (1, {"word-count": reason})
+    (tmp_path / ".agentv" / "assertions").mkdir(parents=True)
+    (tmp_path / ".agentv" / "assertions" / "word-count.ts").touch()
+    assert validate_file(tmp_path / "s.yaml")[0]["skip_reasons"] == {"word-count": "it needs a script"}
+    for wrong in ("max-turnz", "../word-count", "word count"):
+        with pytest.raises(SpecError, match="unknown evaluator type"):
+            spec(tmp_path, HEAD + f"      - {{type: {wrong}}}\n")

@@ -42,6 +42,14 @@ def summary_line(checks: Sequence[SourceCheck]) -> str:
     more = [f"{unread} not read"] if unread else []
     more += [f"{counted(ended, 'run')} failed"] if ended else []
     more += [f"{counted(unlisted, 'run')} of other tasks"] if unlisted else []
+    skipped = {
+        f"{visible(result.type, 40)} ({visible(result.reason or '', 100)})"
+        for check in checks
+        for case in check.cases
+        for result in case.evaluators
+        if result.verdict == "skipped"
+    }
+    more += [f"evaluators skipped: {', '.join(sorted(skipped))}"] if skipped else []
     return "; ".join(["cases: " + (", ".join(parts) or "none"), *more]) + "\n"
 
 

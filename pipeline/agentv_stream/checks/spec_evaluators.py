@@ -1,9 +1,11 @@
 """Evaluators of a spec file. In: lists of them, in any place and spelling that a version had. Out: `Item`s.
 
-`include:` takes those of a template. A name unknown to every version is an error with its line.
+`include:` takes those of a template. A misspelt name is an error with its line; a name like no known one is that of a
+user's script, and skipped.
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,11 +20,13 @@ from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_names import TYPES, keys_of, snake, type_name
 from agentv_stream.checks.variables import fill_variables
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
+from agentv_stream.nearest import nearly
 from agentv_stream.sources.files import is_file
 
 MAX_INCLUDES = 3
 LISTS = ("assertions", "assert", "evaluators")
 SCRIPTS = (".ts", ".js", ".mts", ".mjs", ".cts", ".cjs", ".py")
+_TYPE_NAME = re.compile("[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,10 @@ class Item:
 def make(item: Item, context: Context) -> Member:
     """Builds an evaluator. Raises: SpecError."""
     kind = str(item.config["type"])
-    if kind not in TYPES and _script_of(kind, item.document.path) is not None:
-        return Skipped(Terms(str(item.config.get("name", kind)), kind), SCRIPT)
+    if kind not in TYPES:
+        found = _script_of(kind, item.document.path) is not None
+        reason = SCRIPT if found else f"{SCRIPT}, .agentv/assertions/{kind}.ts, which is not here"
+        return Skipped(Terms(str(item.config.get("name", kind)), kind), reason)
     try:
         return build(item.config, context)
     except ConfigError as error:
@@ -167,7 +173,7 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
         kind = kind.removeprefix(NOT)
     if kind == "assert-set":
         kind, entry = "composite", _assert_set(entry)
-    if kind not in TYPES and _script_of(written, document.path) is None:
+    if kind not in TYPES and not _is_user_defined(written, document.path):
         raise document.error((*at, "type"), f"unknown evaluator type {written!r}", TYPES, written)
     known = keys_of(kind)
     errors = Errors()  # an evaluator with errors of its own is not built
@@ -262,6 +268,16 @@ def _template(folder: Path, name: str) -> Path | None:
         endings = (".yaml", ".yml")
         candidates = [root / ".agentv" / "templates" / (name + e) for root in (here, *here.parents) for e in endings]
     return next((path for path in candidates if is_file(path)), None)
+
+
+def _is_user_defined(kind: str, path: Path) -> bool:
+    """Whether a script defines an evaluator type: it is here, or the name is like that of no known type.
+
+    AgentV accepts every name and looks for the script when it runs; a misspelt type must still be an error.
+    """
+    if _script_of(kind, path) is not None:
+        return True
+    return _TYPE_NAME.fullmatch(kind) is not None and kind not in SKIPPED and nearly(kind, TYPES) is None
 
 
 def _script_of(kind: str, path: Path) -> Path | None:

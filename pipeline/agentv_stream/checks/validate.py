@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agentv_stages.model.payload import indented_json
-from agentv_stages.model.visible import counted
+from agentv_stages.model.visible import counted, visible
 from agentv_stages.trajectory.case import Member, Skipped
 from agentv_stages.trajectory.composite import Composite
 from agentv_stages.trajectory.json_values import is_list, is_object
@@ -28,8 +28,9 @@ def validate_file(path: Path) -> tuple[dict[str, Any], list[str]]:
         return {"kind": "targets", "targets": len(found.targets), "agents": agents}, found.warnings
     spec = load_spec(path)
     members = [member for case in spec.cases for member in case.build().members]
-    skipped = sum(isinstance(member, Skipped) for member in members)
-    counts = {"kind": "spec", "cases": len(spec.cases), "evaluators": len(members), "skipped": skipped}
+    skipped = [member for member in members if isinstance(member, Skipped)]
+    counts: dict[str, Any] = {"kind": "spec", "cases": len(spec.cases), "evaluators": len(members), "skipped": len(skipped)}
+    counts["skip_reasons"] = {member.terms.type: member.reason for member in skipped}
     unknown = [f"{path}: {text}" for member in members for text in _without_session(member)]
     if spec.strange_tools:
         tools = ", ".join(spec.strange_tools[:10]) + (", …" if len(spec.strange_tools) > 10 else "")
@@ -51,7 +52,8 @@ def summary_of(facts: dict[str, Any]) -> str:
     if facts["kind"] == "targets":
         return f"targets file, {counted(facts['targets'], 'target')}, {facts['agents']} of them agents"
     text = f"spec, {counted(facts['cases'], 'case')}, {counted(facts['evaluators'], 'evaluator')}"
-    return text + (f", {facts['skipped']} of them skipped" if facts["skipped"] else "")
+    reasons = ", ".join(f"{visible(kind, 40)} ({reason})" for kind, reason in sorted(facts["skip_reasons"].items()))
+    return text + (f", {facts['skipped']} of them skipped: {reasons}" if reasons else "")
 
 
 def file_json(path: Path, found: tuple[dict[str, Any], list[str]] | SpecError) -> dict[str, Any]:

@@ -88,6 +88,7 @@ class ValidatedFile(Struct):
     cases: int | UnsetType = UNSET
     evaluators: int | UnsetType = UNSET
     skipped: int | UnsetType = UNSET
+    skip_reasons: dict[str, str] | UnsetType = UNSET
     targets: int | UnsetType = UNSET
     agents: int | UnsetType = UNSET
 
