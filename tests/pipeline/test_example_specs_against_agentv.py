@@ -12,12 +12,13 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import yaml
 
 import agentv_stream
+from agentv_stages.trajectory.json_values import is_list, is_object
 from support.consuming import LIMIT_SECONDS, consume
 from support.decoding import corpus
 
@@ -56,13 +57,12 @@ for (const {path, cache_write} of transcripts) {
 
 def evaluators(value: Any) -> Iterator[dict[str, Any]]:
     """Each evaluator in a spec, however deep."""
-    if isinstance(value, dict):
-        mapping = cast(dict[str, Any], value)
-        if mapping.get("type") in KINDS:
-            yield mapping
-        value = list(mapping.values())
-    if isinstance(value, list):
-        for member in cast(list[Any], value):
+    if is_object(value):
+        if value.get("type") in KINDS:
+            yield dict(value)
+        value = list(value.values())
+    if is_list(value):
+        for member in value:
             yield from evaluators(member)
 
 

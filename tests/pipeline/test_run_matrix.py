@@ -114,6 +114,7 @@ def test_each_attempt_has_a_copy_of_the_fixture_and_variables(project: Path) -> 
         (("--env", "NAME", "--", "true"), "expected NAME=VALUE"),
         (("--target", "a", "--target", "b", "--", "true"), "several --target"),
         (("--workers", "2"), "nothing to run"),
+        (("--repeat", "2", "--otel-file", "spans.jsonl", "--", "true"), "several attempts would replace one file"),
         (("--check", "no-prompt.yaml", "--target", "good"), "no case of --check has an input"),
     ],
 )
