@@ -97,7 +97,7 @@ def test_a_worker_that_is_ended_leaves_no_file_behind_whatever_it_was_at(tmp_pat
         leaving.known(tmp_path / "of another process")
         (tmp_path / "of another process").touch()
         assert place.exists()
-        signal.signal(signal.SIGTERM, lambda number, frame: leaving._end())  # pyright: ignore[reportPrivateUsage]
+        signal.signal(signal.SIGTERM, lambda number, frame: leaving.end())
         os.kill(os.getpid(), signal.SIGTERM)
 
     worker = multiprocessing.get_context("fork").Process(target=work)

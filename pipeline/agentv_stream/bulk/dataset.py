@@ -30,7 +30,7 @@ def commit(
     removed: frozenset[str],
 ) -> Manifest:
     """Makes the new files valid, atomically; then removes outdated ones. Raises: SinkError."""
-    replaced = {shard.old.path for shard in shards if shard.old is not None}
+    replaced = {file.path for shard in shards for file in shard.replaced}
     kept = [file for file in manifest.files if file.path not in replaced]
     known = {key: value for key, value in manifest.signatures.items() if key not in removed}
     new = Manifest(

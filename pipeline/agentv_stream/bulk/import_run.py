@@ -18,7 +18,7 @@ from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.manifest import MANIFEST, DataFile, Manifest, first_manifest, set_aside
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.places import sweep_left
-from agentv_stream.bulk.shards import make_groups, make_shards, one_by_one, write_shards
+from agentv_stream.bulk.shards import Shard, make_groups, make_merges, make_shards, one_by_one, write_shards
 from agentv_stream.bulk.state import Entry, Progress, unchanged
 from agentv_stream.bulk.unit import Unit, Work
 from agentv_stream.bulk.verifying import is_whole, without_damaged
@@ -268,9 +268,16 @@ def _publish(
         sweep(root, manifest)
         return
     shards = make_shards(root, manifest, new, removed)
+    manifest = commit(root, manifest, shards, _write(crew, root, shards), signatures, removed)
+    while merges := make_merges(root, manifest):
+        manifest = commit(root, manifest, merges, _write(crew, root, merges), {}, frozenset())
+
+
+def _write(crew: Crew, root: str, shards: list[Shard]) -> list[DataFile]:
+    """Writes shards on all workers. Raises: SourceError, SinkError."""
     files: list[DataFile] = []
     for _, data in crew.run(write_shards, make_groups(shards), one_by_one):
         if data is None:
             raise SourceError(f"{root}: the worker that wrote a file of the data set died")
         files += msgspec.json.decode(data, type=list[DataFile])
-    commit(root, manifest, shards, files, signatures, removed)
+    return files

@@ -85,7 +85,7 @@ def obey_parent() -> None:
     """
     for number in _ENDING - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda number, frame: _end())
+    signal.signal(signal.SIGTERM, lambda number, frame: end())
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)  # see `undisturbed`
     parent = parent_process()
@@ -111,7 +111,7 @@ def undisturbed() -> Generator[None]:
 
 def _end_after(sentinel: int) -> None:
     wait([sentinel])
-    _end()
+    end()
 
 
 def remove_temporary() -> None:
@@ -123,6 +123,7 @@ def remove_temporary() -> None:
             place.unlink(missing_ok=True)
 
 
-def _end() -> None:
+def end() -> None:
+    """Ends this process at once."""
     remove_temporary()
     os._exit(128 + signal.SIGTERM)

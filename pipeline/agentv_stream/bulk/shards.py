@@ -29,8 +29,15 @@ GROUP_BYTES = 32 * 1024 * 1024
 FILE_BYTES = 256 * 1024 * 1024
 
 
+MERGED_FILES = 8
+"""So many files of one partition that are about as large become one."""
+SMALL_BYTES = 64 * 1024
+GROWTH = 8  # from one class of sizes to the next
+
+
 class Shard(Struct, frozen=True):
-    """The rows of one table, provider and day to be written; `old`: a file to be rewritten without `dropped`."""
+    """The rows of one table, provider and day to be written; `old`: a file to be rewritten without `dropped`;
+    `merged`: files that become one."""
 
     root: str
     generation: int
@@ -40,7 +47,13 @@ class Shard(Struct, frozen=True):
     rows: tuple[tuple[str, Rows], ...] = ()
     old: DataFile | None = None
     dropped: frozenset[str] = frozenset()
+    merged: tuple[DataFile, ...] = ()
     sync: bool = True
+
+    @property
+    def replaced(self) -> tuple[DataFile, ...]:
+        """The files whose rows it takes over."""
+        return self.merged if self.old is None else (self.old,)
 
     @property
     def folder(self) -> str:
@@ -64,6 +77,27 @@ def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], removed
     return sorted(shards, key=lambda s: (-sum(rows.rows for _, rows in s.rows), s.folder, s.old is not None))
 
 
+def make_merges(root: str, manifest: Manifest) -> list[Shard]:
+    """The shards that make one file of many small ones. Each row is copied once for each class of sizes."""
+    alike: dict[tuple[str, str, str, int], list[DataFile]] = {}
+    for file in manifest.files:
+        if file.size < FILE_BYTES // GROWTH:
+            alike.setdefault((file.table, file.provider, file.day, _size_class(file.size)), []).append(file)
+    generation, sync = manifest.generation + 1, SYNC.get()
+    return [
+        Shard(root, generation, table, provider, day, merged=tuple(files), sync=sync)
+        for (table, provider, day, _), files in alike.items()
+        if len(files) >= MERGED_FILES
+    ]
+
+
+def _size_class(size: int) -> int:
+    number, limit = 0, SMALL_BYTES
+    while size > limit:
+        number, limit = number + 1, limit * GROWTH
+    return number
+
+
 def make_groups(shards: Iterable[Shard]) -> list[tuple[Shard, ...]]:
     """The shards, the small ones of a table together. Their order within a table is kept."""
     groups: list[list[Shard]] = []
@@ -71,7 +105,7 @@ def make_groups(shards: Iterable[Shard]) -> list[tuple[Shard, ...]]:
     rows: Counter[str] = Counter()  # in that group
     for shard in shards:
         more = sum(part.rows for _, part in shard.rows)
-        if shard.old is not None:
+        if shard.replaced:
             groups.append([shard])
         elif shard.table in last and rows[shard.table] + more <= TOGETHER_ROWS:
             last[shard.table].append(shard)
@@ -103,8 +137,10 @@ def write_shards(group: Sequence[Shard]) -> bytes:
 def _write(shard: Shard, batches: Iterable[tuple[str, Any, int]]) -> list[DataFile]:
     writer = _Writer(shard)
     try:
-        if shard.old is not None:
-            _copy_old(shard, shard.old, writer)
+        if shard.replaced:
+            for old in shard.replaced:
+                _copy_old(shard, old, writer)
+            writer.keys = [key for key in _keys(shard.replaced) if key not in shard.dropped]
         else:
             for key, batch, size in batches:
                 writer.add(key, batch, size)
@@ -192,13 +228,17 @@ class _Staged:
 def _copy_old(shard: Shard, old: DataFile, writer: "_Writer") -> None:
     """The rows of an old file without those of sessions that were read again or are gone."""
     pa, pc, pq = arrow(), arrow("pyarrow.compute"), arrow("pyarrow.parquet")
-    dropped = pa.array(sorted(shard.dropped))
+    dropped = pa.array(sorted(shard.dropped), type=pa.string())
     with object_store.open_input(object_store.join(shard.root, old.path)) as file, pq.ParquetFile(file) as source:
         for batch in source.iter_batches(batch_size=GROUP_ROWS):
             kept = batch.filter(pc.invert(pc.is_in(batch.column("session_key"), value_set=dropped)))
             if kept.num_rows:
                 writer.add(None, kept, kept.nbytes)
-    writer.keys = [key for key in old.keys if key not in shard.dropped]
+
+
+def _keys(files: Iterable[DataFile]) -> list[str]:
+    """The keys of the sessions with rows in some files, each once."""
+    return list(dict.fromkeys(key for file in files for key in file.keys))
 
 
 class _Writer:
@@ -264,7 +304,8 @@ class _Writer:
         self._writer.close()
         self._writer = None
         shard = self._shard
-        name = f"g{shard.generation:04d}-{len(self.files):04d}.parquet"
+        kind = f"m{_size_class(shard.merged[0].size)}-" if shard.merged else ""
+        name = f"g{shard.generation:04d}-{kind}{len(self.files):04d}.parquet"
         if shard.old is not None:
             name = f"g{shard.generation:04d}-of-{shard.old.path.rpartition('/')[2].rpartition('-of-')[2]}"
         path = f"{shard.folder}/{name}"

@@ -77,6 +77,10 @@ def tail(
             metavar="AGE|never", help="Forget sessions whose logs have been gone for this long, or never; outputs stay."
         ),
     ] = "30d",
+    parquet: Annotated[
+        str | None,
+        typer.Option(metavar="DIR|URL", help="Keep a Parquet data set current with the sessions that rest."),
+    ] = None,
     metrics: Annotated[
         str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics and health on HOST:PORT or PORT.")
     ] = None,
@@ -120,6 +124,7 @@ def tail(
         until_idle=until_idle,
         keep=keep,
         forget=forget,
+        parquet=parquet,
         metrics=metrics,
         state=state,
         name=name,

@@ -47,6 +47,7 @@ from agentv_stream.units import seconds_of
 
 if TYPE_CHECKING:
     from agentv_stream.following.actions import Actions
+    from agentv_stream.following.dataset_feed import DatasetFeed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,7 @@ class TailOptions:
     state: Path | None = None
     name: str | None = None
     no_cursors: bool = False
+    parquet: str | None = None
     log_json: bool = False
     quiet: bool = False
     settle: float = 1.0
@@ -88,6 +90,7 @@ def run_tail(options: TailOptions) -> int:
     store: CursorStore | None = None
     follower: Follower | None = None
     actions: Actions | None = None
+    running: Running | None = None
     folders = HeldFolders()
     try:
         settings = _settings(options)
@@ -116,6 +119,7 @@ def run_tail(options: TailOptions) -> int:
             plan.standings = Standings()
         follower = Follower(plan, store, notify, running.output)
         running.keep = partial(keep, follower) if keep is not None else None
+        running.feed = _feed(options, settings, follower, notify)
         if running.metrics is not None:
             from agentv_stream.following.metrics_server import serve
 
@@ -127,6 +131,7 @@ def run_tail(options: TailOptions) -> int:
         if running.broken_pipe:
             quiet_stdout()
         blocked = bool(follower.troubles or follower.store_trouble or follower.stores.troubles)
+        blocked = blocked or (running.feed is not None and running.feed.trouble is not None)
         if options.once and options.project is None:  # otherwise it may become one; or it is one of another project
             whose = f"of {plan.only.name}" if plan.only is not None else "of a known agent"
             for path in follower.no_logs():
@@ -137,6 +142,8 @@ def run_tail(options: TailOptions) -> int:
         say(error)
         return error.exit_code
     finally:
+        if running is not None and running.feed is not None:
+            running.feed.close()
         if actions is not None:
             actions.close(stopping=True)
         if follower is not None:
@@ -158,6 +165,25 @@ def _actions(options: TailOptions, plan: Plan, notify: Say) -> "Actions | None":
     if not options.checks and any(event == "violation" for event, _ in commands):
         raise UsageError("--on violation needs --check SPEC")
     return Actions(commands, notify)
+
+
+def _feed(options: TailOptions, settings: Settings, follower: Follower, notify: Say) -> "DatasetFeed | None":
+    """What writes the data set, if one is wanted. Raises: UsageError, SourceError."""
+    if options.parquet is None:
+        return None
+    from agentv_stream.bulk.feeding import Order, check_dataset
+    from agentv_stream.bulk.parquet import check_installed
+    from agentv_stream.bulk.places import absolute as absolute_place
+    from agentv_stream.following.dataset_feed import DatasetFeed
+    from agentv_stream.redaction.redaction import redaction_of
+
+    check_installed()
+    order = Order(
+        dataset=absolute_place(options.parquet), provider=options.provider, watch=settings.watch,
+        machine=settings.machine, redaction=redaction_of(settings), sync=settings.sync,
+    )  # fmt: skip
+    check_dataset(order)
+    return DatasetFeed(follower, order, notify)
 
 
 def _export(options: TailOptions, settings: Settings, plan: Plan, running: Running, notify: Say) -> None:

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentv_stream.following.follow_plan import Counts, KnownFile, Plan
 from agentv_stream.following.notify import Notify
 from agentv_stream.following.service_log import StandardOutput
 from agentv_stream.otel.forward import Forwarder
+
+if TYPE_CHECKING:
+    from agentv_stream.following.dataset_feed import DatasetFeed
 
 
 class Rounds(Protocol):
@@ -47,6 +50,7 @@ class Running:
     keep: Callable[[], None] | None = None
     serve: Callable[..., Coroutine[Any, Any, None]] | None = None
     notify: Notify = field(default_factory=Notify)
+    feed: "DatasetFeed | None" = None  # writes the data set
     output: StandardOutput | None = None  # where events are written
     forwarder: Callable[[], Forwarder] | None = None  # makes what sends spans
     watching: str = "polling"  # or "watchfiles", or "degraded: …"

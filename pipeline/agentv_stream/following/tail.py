@@ -121,6 +121,8 @@ async def rounds(follower: Rounds, running: Running, stop: anyio.Event, wake: Wa
         listed = listed or scan
         if follower.backlog:
             continue
+        if running.feed is not None and listed and not running.once:
+            await anyio.to_thread.run_sync(running.feed.look)
         if behind and listed and not running.once:
             behind = False
             follower.caught_up()
@@ -145,6 +147,8 @@ async def finish(follower: Rounds, running: Running, stop: anyio.Event) -> None:
     await anyio.to_thread.run_sync(follower.finish, running.once)
     if running.once and not stop.is_set():  # not sooner: sessions that are one document are known only now
         follower.caught_up()
+    if running.feed is not None:
+        await anyio.to_thread.run_sync(running.feed.finish)
 
 
 def _slice(follower: Rounds) -> tuple[bool, float]:

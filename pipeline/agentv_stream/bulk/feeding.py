@@ -1,0 +1,120 @@
+"""One batch of `tail --parquet`, in a process of its own: brings a data set up to date with the sessions at rest.
+
+In: an `Order` on standard input. Out: a `Delivery` on standard output. It is an `import --parquet --resume` of the
+followed logs, but for those that grow just now: so rows are those of an import, a session that was written before is
+replaced, and a process that is killed at any point leaves the data set as it was or as it shall be. Memory is that of
+an import, and is free again afterwards.
+"""
+
+import os
+import sys
+import threading
+
+import msgspec
+from msgspec import Struct
+
+from agentv_stream.bulk import leaving, object_store
+from agentv_stream.bulk.find import looks_like_session
+from agentv_stream.bulk.manifest import MACHINE
+from agentv_stream.bulk.places import absolute
+from agentv_stream.bulk.run import import_sessions
+from agentv_stream.bulk.state import Progress
+from agentv_stream.bulk.unit import Unit, Work
+from agentv_stream.errors import AgentvStreamError, UsageError
+from agentv_stream.outputs.naming import safe_part
+from agentv_stream.redaction.redaction import Redaction
+from agentv_stream.stores.store import STORE_SIGN
+
+MOST_FAILURES = 20  # that a delivery names
+NICE = 5
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What to write where. Paths are bytes: they need not be UTF-8.
+
+    `places` are the followed folders and files, `followed` the paths of the followed logs (`PATH::SESSION` in a store),
+    `busy` those of sessions that grow. The other members are as for `import_sessions`.
+    """
+
+    dataset: str
+    places: list[bytes] = []
+    followed: list[bytes] = []
+    busy: list[bytes] = []
+    provider: str | None = None
+    watch: tuple[str, ...] = ()
+    machine: str | None = None
+    redaction: Redaction | None = None
+    sync: bool = True
+
+
+class Delivery(Struct, kw_only=True):
+    """`sessions` were read and written. `error` says why nothing was; `failures` name logs that cannot be read."""
+
+    sessions: int = 0
+    failures: list[tuple[str, str]] = []
+    error: str | None = None
+
+
+def check_dataset(order: Order) -> None:
+    """Raises: UsageError for a data set that was written with other options, SourceError."""
+    place = absolute(order.dataset)
+    if order.machine is not None:
+        place = object_store.join(place, f"{MACHINE}{safe_part(order.machine)}")
+    work = Work(
+        dataset=place, provider=order.provider, watch=order.watch, machine=order.machine, redaction=order.redaction
+    )
+    state = Progress(object_store.join(place, "_state"))
+    if state.before(work, True) == "anew" and not state.damaged:
+        raise UsageError(f"--parquet: {order.dataset} was written with other options, or beside other outputs")
+
+
+def deliver(order: Order) -> Delivery:
+    """Does a batch."""
+    followed, busy = ({os.fsdecode(path) for path in paths} for paths in (order.followed, order.busy))
+
+    def is_ready(unit: Unit) -> bool:
+        path = unit.place if unit.session is None else f"{unit.place}{STORE_SIGN}{unit.session}"
+        return path in followed and path not in busy
+
+    sources = dict.fromkeys(os.fsdecode(place).partition(STORE_SIGN)[0] for place in order.places)
+    for path in followed:  # a folder does not show what was rotated
+        if not looks_like_session(path.rpartition("/")[2]) and STORE_SIGN not in path:
+            sources[path] = None
+    try:
+        outcome = import_sessions(
+            [source for source in sources if os.path.lexists(source)],
+            parquet=order.dataset,
+            engine="serial",
+            resume=True,
+            provider=order.provider,
+            watch=order.watch,
+            machine=order.machine,
+            redact=order.redaction or False,
+            sync=order.sync,
+            only=is_ready,
+        )
+    except AgentvStreamError as error:
+        return Delivery(error=str(error)[:5000])
+    except Exception as error:  # the follower goes on, and reports it as a bug of ours
+        return Delivery(error=f"bug: {type(error).__name__}: {error}"[:5000])
+    failures = [(failure.source[:1000], failure.error[:500]) for failure in outcome.failures[:MOST_FAILURES]]
+    return Delivery(sessions=outcome.done, failures=failures)  # less than a pipe holds: nobody reads it yet
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    leaving.end()
+
+
+def main() -> None:
+    """The process of a batch. The parent keeps standard input open as long as it lives."""
+    leaving.obey_parent()
+    os.nice(NICE)
+    data = sys.stdin.buffer.read(int(sys.argv[1]))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    sys.stdout.buffer.write(msgspec.msgpack.encode(deliver(msgspec.msgpack.decode(data, type=Order))))
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()
