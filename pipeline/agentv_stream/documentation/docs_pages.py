@@ -5,11 +5,11 @@ python -m agentv_stream.documentation.docs_pages docs
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import typer.main
+from msgspec import structs
 
 from agentv_stream.cli import COMMANDS, build
 from agentv_stream.cli.examples import EXAMPLES
@@ -196,7 +196,7 @@ def configuration_page() -> str:
 
 def _settings() -> str:
     rows = ["| setting | variable | default |\n|---|---|---|\n"]
-    for setting in fields(Settings):
+    for setting in structs.fields(Settings):
         default = "" if setting.default in (None, ()) else f"`{str(setting.default).lower()}`"
         rows.append(f"| `{setting.name.replace('_', '-')}` | `{PREFIX}{setting.name.upper()}` | {default} |\n")
     return "".join(rows)
