@@ -180,12 +180,13 @@ def run(
             }
         ),
     )
-    if attempt is None and is_matrix(matrix, workers):
-        if otel_file is not None:
-            from agentv_stream.cli.telling import say
+    several = attempt is None and is_matrix(matrix, workers)
+    if otel_file is not None and (several or repeat > 1):
+        from agentv_stream.cli.telling import say
 
-            say("--otel-file: several attempts would replace one file; --otel sends the spans of each")
-            raise typer.Exit(2)
+        say("--otel-file: several attempts would replace one file; --otel sends the spans of each")
+        raise typer.Exit(2)
+    if several:
         raise typer.Exit(run_matrix(matrix))
     code = run_command(
         command or [],
