@@ -23,7 +23,7 @@ LOWEST := .cache/lowest
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-lowest judge lint types mypy pyright docs check soak mutate shell-texts bench bench-peers clean
+.PHONY: help demo test test-lowest judge lint types mypy pyright docs check soak soak-day mutate shell-texts bench bench-peers clean
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -82,6 +82,9 @@ check: lint types test  ## lint, types and test
 
 soak: $(VENV)/.dev  ## the tests of following in their long form; SOAK_MINUTES=30, SOAK_SEED=N to repeat a run
 	$(BIN)/python tests/soak/torture.py --minutes $(or $(SOAK_MINUTES),30) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
+
+soak-day: $(VENV)/.dev  ## 24 hours of following on a clock that is set, with a data set; SOAK_HOURS=24, SOAK_SEED=N
+	PYTHONPATH=tests $(BIN)/python tests/soak/day.py --hours $(or $(SOAK_HOURS),24) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
 
 mutate: $(VENV)/.dev  ## mutated logs of every dialect; MUTATE_MINUTES=10, MUTATE_SEED=N to repeat a run
 	PYTHONPATH=tests $(BIN)/python tests/soak/mutate.py --minutes $(or $(MUTATE_MINUTES),10) \
