@@ -273,7 +273,8 @@ async def test_hostile_text_does_not_act(tmp_path: Path) -> None:
     from agentv_stream.watch.app import WatchApp
 
     hostile = "\x1b[red]x\u202e"
-    records = [r.replace(b"ls 1", json.dumps(hostile)[1:-1].encode()) for r in claude_records("aaaa-1", 2)]
+    text = json.dumps(hostile)[1:-1].encode()
+    records = [r.replace(b"ls 1", text).replace(b"please", text) for r in claude_records("aaaa-1", 2)]
     (tmp_path / "aaaa-1.jsonl").write_bytes(b"\n".join(records) + b"\n")
     app = WatchApp(feed_of(tmp_path))
     async with app.run_test(size=(80, 24)) as pilot:

@@ -93,7 +93,7 @@ def test_once_tells_every_session_and_ends(tmp_path: Path) -> None:
     for line in found.values():
         fits("watch", line)
     assert set(found) == {str(path), str(SESSION), DOCUMENT}
-    assert (found[str(path)]["open_calls"], found[str(path)]["last_tool"]) == (1, "Bash ls 1")
+    assert (found[str(path)]["open_calls"], found[str(path)]["last_tool"]) == (1, "Bash")
 
 
 def test_once_tells_a_last_line_without_an_end_too(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_once_tells_a_last_line_without_an_end_too(tmp_path: Path) -> None:
     found = {line["path"]: line for line in map(json.loads, told.out.splitlines())}
     assert set(found) == {str(alone), str(several)}
     assert found[str(alone)]["status"] == summarize(alone).status == "complete"
-    assert (found[str(several)]["open_calls"], found[str(several)]["last_tool"]) == (1, "Bash ls 1")
+    assert (found[str(several)]["open_calls"], found[str(several)]["last_tool"]) == (1, "Bash")
 
 
 def watched(folder: Path, log: Path, path: str | None = None) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_once_takes_what_is_not_final_in_a_database(tmp_path: Path) -> None:
     database = tmp_path / "opencode.db"
     make_database(database, running).close()
     row = watched(tmp_path, database, f"{database}::ses_1")
-    assert (row["turns"], row["input_tokens"], row["last_tool"]) == (2, 280, "Read a")
+    assert (row["turns"], row["input_tokens"], row["last_tool"]) == (2, 280, "Read")
     assert row["open_calls"] == 1
 
 

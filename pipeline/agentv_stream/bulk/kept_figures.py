@@ -30,7 +30,7 @@ from agentv_stream.sources.folder import may_be_companions, parts_of
 
 AT_REST_NS = 2_000_000_000
 UNUSED_DAYS = 90
-COUNTING = 5
+COUNTING = 6
 """Raised whenever the figures of an unchanged log change: what was counted by other rules is counted again."""
 MOST_BYTES = 256 * 1024 * 1024
 """Of all entries; of more, those that were not used for the longest time are removed."""
@@ -73,6 +73,7 @@ class KeptFigures:
         self._rates = rates
         self._folder = ListedFolder()
         self.held = 0  # sessions that need not be read
+        self.entries: dict[str, KeptSession] = {}  # the sessions that are kept, by the names of their units
         self._used: set[str] = set()
         self._stale: list[str] = []  # used, for the first time today
         self._read: list[tuple[Done, SessionFigures]] = []
@@ -85,10 +86,12 @@ class KeptFigures:
     def take(self, units: Sequence[Unit]) -> tuple[list[tuple[Report, Task]], list[Unit]]:
         """The report of the kept sessions, with the task for which it stands; and the units that must be read."""
         entries = self._entries(units)
+        self.entries |= entries
         report, known, waiting = Report(task=-1), list[Unit](), list[Unit]()
         for unit in units:
             entry = entries.get(unit.name)
             if entry is None or not self._holds(unit, entry):
+                self.entries.pop(unit.name, None)
                 waiting.append(unit)
                 continue
             known.append(unit)
@@ -111,7 +114,10 @@ class KeptFigures:
 
     def save(self) -> None:
         """Writes the figures that were read, and forgets figures that were not used for 90 days."""
-        rows = [(self._mark, name, self._day, _encode(entry)) for name, entry in self._new()]
+        new_entries = dict(self._new())
+        self.entries |= new_entries
+        self._read = []
+        rows = [(self._mark, name, self._day, _encode(entry)) for name, entry in new_entries.items()]
         used = [(self._day, self._mark, name) for name in self._stale if name in self._used]
         new = self._rates.new if self._rates is not None else {}
         if not (rows or used or new):
@@ -141,7 +147,7 @@ class KeptFigures:
                 continue
             found = [(done.unit.source, done.unit.size, done.unit.mtime_ns)]
             found += [(seen.path, seen.size, seen.mtime_ns) for seen in done.companions]
-            files = [state for path, _, _ in found for state in _state(path)]
+            files = [state for path, _, _ in found for state in file_state(path)]
             if [(state.path, state.size, state.mtime_ns) for state in files] == found:
                 if all(max(state.mtime_ns, state.ctime_ns) < latest for state in files):
                     yield done.unit.name, KeptSession(files, done.left_out, done.unit.in_folder, done.provider, session)
@@ -166,11 +172,17 @@ class KeptFigures:
 
     def _holds(self, unit: Unit, entry: KeptSession) -> bool:
         """Whether the session consists of the same files, and none of them changed."""
-        if (unit.in_folder and not entry.in_folder) or any([state] != _state(state.path) for state in entry.files):
+        if unit.in_folder and not entry.in_folder:
             return False
-        provider = get_provider(entry.provider)
-        read, left_out = parts_of(provider, unit.place, self._subagents, self._folder)
-        return read == [state.path for state in entry.files[1:]] and left_out == entry.left_out
+        return is_unchanged(unit.place, entry, self._folder, self._subagents)
+
+
+def is_unchanged(place: str, entry: KeptSession, folder: ListedFolder, subagents: bool = True) -> bool:
+    """Whether the session at `place` still consists of the same files, and none of them changed."""
+    if any([state] != file_state(state.path) for state in entry.files):
+        return False
+    read, left_out = parts_of(get_provider(entry.provider), place, subagents, folder)
+    return read == [state.path for state in entry.files[1:]] and left_out == entry.left_out
 
 
 def _mark(work: Work) -> str:
@@ -183,7 +195,7 @@ def _can_be_kept(unit: Unit) -> bool:
     return unit.session is None and unit.raw is None and not object_store.is_url(unit.source)
 
 
-def _state(path: str) -> list[FileState]:
+def file_state(path: str) -> list[FileState]:
     """The state of a file; none where it is gone."""
     try:
         stat = os.stat(path)  # noqa: PTH116 - the faster way

@@ -27,7 +27,7 @@ def figures_of(
 
     A session that cannot be read has none; with `cache` figures that are read are kept.
     """
-    names = {unit.name: (session.path, unit) for session in sessions for unit in [_unit(session)]}
+    names = {unit.name: (session.path, unit) for session in sessions for unit in [unit_of(session)]}
     units = [unit for _, unit in names.values()]
     work = Work(results=False, apart=True)
     kept = KeptFigures(cache_file() if cache else None, work, rates) if cache else None
@@ -39,21 +39,23 @@ def figures_of(
                 kept.note(report)
             for separate in report.separate:
                 if separate.session is not None and separate.name in names:
-                    found[names[separate.name][0]] = _whole(separate.session, rates)
+                    found[names[separate.name][0]] = whole_figures(separate.session, rates)
     if kept is None:
         return found, []
     kept.save()
     return found, kept.notes
 
 
-def _whole(session: SessionFigures, rates: "Rates | None") -> Figures:
+def whole_figures(session: SessionFigures, rates: "Rates | None") -> Figures:
+    """The figures of a session, its cost estimated by `rates`."""
     grouping = Grouping(["all"], IN_UTC, estimate=None if rates is None else rates.estimate)
     grouping.add(session)
     summary: Summary = grouping.summary
     return summary.total()
 
 
-def _unit(session: "Session") -> Unit:
+def unit_of(session: "Session") -> Unit:
+    """The unit that reads a listed session."""
     path, sign, inner = session.path.partition(STORE_SIGN)
     shown, raw = printable(path)
     if sign:

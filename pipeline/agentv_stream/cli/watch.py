@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentv_stream.cli.options import OnlyProvider, Redact, Roots, Since, TimeZone, Until, Utc
+from agentv_stream.cli.options import (
+    NoCache,
+    NoPrices,
+    OnlyProvider,
+    Redact,
+    Roots,
+    Since,
+    TimeZone,
+    Until,
+    Utc,
+)
 from agentv_stream.cli.telling import say
 
 if TYPE_CHECKING:
@@ -26,12 +36,16 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="With --json: a line for each session, and exit.")] = False,
     utc: Utc = False,
     timezone: TimeZone = None,
+    prices: NoPrices = None,
+    cache: NoCache = True,
     redact: Redact = None,
 ) -> None:
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, and why a session is stalled.
 
-    --since and --until choose sessions by when they last changed.
+    --since and --until choose sessions by when they last changed. Logs of sessions that have ended are not read again:
+    their figures are kept, as those of stats are.
     """
+    from agentv_stages.session.parts import NONE
     from agentv_stream.cli.periods import chosen_period
     from agentv_stream.cli.redacting import parts_for
     from agentv_stream.cli.roots import told_roots
@@ -40,6 +54,7 @@ def watch(
     from agentv_stream.errors import AgentvStreamError, SourceError, UsageError
     from agentv_stream.extras import extra
     from agentv_stream.following.follow_plan import Plan
+    from agentv_stream.rates import rates_if
     from agentv_stream.sources.files import absolute, is_file, is_gone
     from agentv_stream.stores.store import STORE_SIGN
 
@@ -59,6 +74,7 @@ def watch(
         roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)
         if not (json or sys.stdout.isatty()):
             raise UsageError("watch needs a terminal; `watch --json` and `tail --events` write to a pipe")
+        rates = rates_if(prices)
     except AgentvStreamError as error:
         say(error)
         raise typer.Exit(error.exit_code) from error
@@ -69,9 +85,13 @@ def watch(
         except (OSError, AgentvStreamError):
             return False
 
+    from agentv_stream.watch.at_rest import AtRest
     from agentv_stream.watch.feed import Feed
 
-    feed = Feed(Plan(roots, paths=files, wanted=wanted, parts=parts))
+    at_rest = None
+    if cache and parts == NONE and not files:  # kept figures are those of logs as they are
+        at_rest = AtRest(roots, wanted, rates, "process" if once else "serial")
+    feed = Feed(Plan(roots, paths=files, wanted=wanted, parts=parts), at_rest, rates)
     try:
         if json:
             raise typer.Exit(_print_lines(feed, once))
@@ -92,6 +112,8 @@ def _print_lines(feed: "Feed", once: bool) -> int:
         sys.stdout.buffer.flush()
 
     watch_lines(feed, write, say, once)
+    for note in feed.notes:
+        say(note)
     no_logs = feed.follower.no_logs()
     for path in no_logs:
         say(f"{path}: not a log of a known agent")

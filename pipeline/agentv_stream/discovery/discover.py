@@ -38,8 +38,8 @@ class Session:
     changed.
 
     `path` is `STORE::SESSION` for a session in a database. `agents` has the files of each sub-agent by its stream.
-    `further` are files in which its log continues, `copies` other places of the same log. `log_size` and `log_mtime_ns`
-    are those of the main log alone.
+    `further` are files in which its log continues, `beside` those that only describe it, `copies` other places of the
+    same log. `log_size` and `log_mtime_ns` are those of the main log alone.
     """
 
     path: str
@@ -48,6 +48,7 @@ class Session:
     size: int
     agents: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     further: list[str] = field(default_factory=list[str])
+    beside: list[str] = field(default_factory=list[str])
     copies: list[str] = field(default_factory=list[str])
     children: "list[Session]" = field(default_factory=lambda: list[Session]())
     log_size: int = 0
@@ -178,8 +179,10 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
                     session.header = _completed(session.header, companion.path)
             elif stream != MAIN:
                 session.agents.setdefault(stream, []).append(companion.path)
-            elif not session.header.cwd:
-                session.header = _completed(session.header, companion.path)
+            else:
+                session.beside.append(companion.path)
+                if not session.header.cwd:
+                    session.header = _completed(session.header, companion.path)
             mains.pop(same.get(companion.path, companion.path), None)
             try:
                 stat = Path(companion.path).stat()

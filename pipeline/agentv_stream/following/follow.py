@@ -276,6 +276,18 @@ class Follower:
                 self._register.due.add(session.number)
         return left < BUDGET
 
+    def pass_over(self, paths: Iterable[str]) -> None:
+        """These files are not followed, until `take_up`."""
+        self._register.apart.update(dict.fromkeys(paths, 0))
+
+    def take_up(self, paths: Iterable[str]) -> None:
+        """These files are followed from now on: the next scan finds them as new."""
+        for path in paths:
+            self._register.apart.pop(path, None)
+            entry = self.entries.get(path)
+            if entry is not None and entry.kind == "ignored" and not entry.number:
+                del self.entries[path]
+
     def caught_up(self) -> None:
         """Reports that all existing logs are read; from now on the beginning of each session is reported."""
         self._register.fresh = set()

@@ -48,6 +48,7 @@ class Plan:
     actions: "Actions | None" = None  # the commands that run at events
     standings: "Standings | None" = None  # how the sessions stand
     listeners: list["Listener"] = field(default_factory=lambda: list["Listener"]())  # besides these two
+    dated: bool = False  # whether observers date figures, for estimates of costs
 
     def means(self, path: str, provider: str | None) -> bool:
         """Whether to follow a session found in the cursors: they may contain others than this follower is to follow."""

@@ -50,6 +50,7 @@ class Makes:
     specs: str = ""
     parts: Parts = NONE
     listeners: Sequence["Listener"] = ()
+    dated: bool = False
     observers: list[Callable[["Followed", Batch], None]] = field(
         default_factory=lambda: list[Callable[["Followed", Batch], None]]()
     )
@@ -318,7 +319,7 @@ class Followed:
         makes = self.makes
         chain = self.chain = SessionChain(
             provider, dialect, makes.watch, growing=True, parts=makes.parts, records=self.records,
-            make_cases=makes.cases, specs=makes.specs,
+            make_cases=makes.cases, specs=makes.specs, dated=makes.dated,
         )  # fmt: skip
         for n, log in enumerate(self.inputs):
             if n == 0 and not is_stored(log.path):

@@ -91,6 +91,7 @@ class Register:
             self._seen, self._delivered, plan.settings.watch, plan.settings.max_record, plan.only, plan.cases,
             plan.specs, plan.parts,
             [own for own in (plan.standings, plan.actions, *plan.listeners) if own is not None],
+            plan.dated,
         )  # fmt: skip
         self.fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
         self.store_trouble: str | None = None  # why the cursors cannot be written

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agentv_stages.chain.pair import MOST_OPEN
+from agentv_stages.figures.latest import WAITING_NAMES
 from agentv_stages.model.event import (
     MAIN,
     AnyEvent,
@@ -31,9 +32,13 @@ ABANDONED_SECONDS = 86_400.0  # a session that is silent for a day was left, or 
 RETRIES = 3
 MOST_SAVED = 100  # open calls in the cursors
 RETRY_NAMES = frozenset(("api_retry", "api_error", "retry", "stream_error"))
-WAITING_NAMES = frozenset(("permission_request", "elicitation", "user_input_request"))
 
 Reason: TypeAlias = Literal["permission", "retries", "repeated-failure", "open-call", "silence"]
+
+
+def was_left(silent: float | None, resting: bool) -> bool:
+    """Whether nothing is expected of a session that was silent for so many seconds; `resting`: it waits for its user."""
+    return silent is not None and (silent > ABANDONED_SECONDS or (silent > SILENT_SECONDS and resting))
 
 
 @dataclass(frozen=True)
@@ -113,8 +118,7 @@ class Progress(Struct, omit_defaults=True):
 
     def left(self, now_ms: int, has_end: bool) -> bool:
         """Whether nothing is expected any more: it was silent for a day, or waits for its user."""
-        silent = self.silent_seconds(now_ms)
-        return silent is not None and (silent > ABANDONED_SECONDS or (silent > SILENT_SECONDS and self.rests(has_end)))
+        return was_left(self.silent_seconds(now_ms), self.rests(has_end))
 
     def stalled(self, now_ms: int, ended: bool, has_end: bool) -> Stall | None:
         """Why it makes no progress; None if it does, or has ended, or was left, or waits for its user.
@@ -126,7 +130,7 @@ class Progress(Struct, omit_defaults=True):
             return None
         if self.waiting:
             return Stall("permission", "waiting for permission")
-        if ended:
+        if ended or (self.rests(has_end) and not self.open_calls):
             return None
         if self.retries >= RETRIES:
             return Stall("retries", f"retry loop ({self.retries} retries)")
@@ -135,7 +139,7 @@ class Progress(Struct, omit_defaults=True):
         oldest = min(self.open_calls.values(), key=lambda call: call.since_ms, default=None)
         if oldest is not None and (age := (now_ms - oldest.since_ms) / 1000) > LONG_CALL_SECONDS:
             return Stall("open-call", f"{oldest.name} open for {age_text(age)}")
-        if silent > SILENT_SECONDS and not self.open_calls and not self.rests(has_end):
+        if silent > SILENT_SECONDS and not self.open_calls:
             return Stall("silence", f"no events for {age_text(silent)}")
         return None
 

@@ -158,7 +158,8 @@ class WatchApp(App[None]):
         while not self._closing:
             if not self.feed.round() and not self.feed.follower.backlog:
                 self.feed.caught_up = True
-                time.sleep(0.2)
+                if not self.feed.read_texts():
+                    time.sleep(0.2)
 
     def on_resize(self, event: Resize) -> None:
         """Adjusts the columns' widths; the rows follow."""
@@ -217,6 +218,7 @@ class WatchApp(App[None]):
         number = self._selected()
         if number is not None:
             self._chosen = True
+            self.feed.wake(number)
             self.push_screen(Events(self.feed, number))
 
     def on_key(self, event: Key) -> None:

@@ -65,6 +65,7 @@ def line_of(look: Look) -> dict[str, Any]:
         "input_tokens": look.tokens_in,
         "output_tokens": look.tokens_out if look.tokens_out_whole else None,
         "cost_usd": look.cost,
+        "estimated_cost_usd": look.estimate,
         "context": look.context,
         "first_edit_turn": look.first_edit,
     }

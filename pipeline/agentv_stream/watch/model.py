@@ -1,9 +1,12 @@
 """The row of a session in the live view. In: batches. Out: a `Look`. Uses no terminal and no clock of its own."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
+from agentv_stages.figures.merge import MOST_USD, Figures
+from agentv_stages.figures.session_figures import SessionFigures
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.call_summary import target_of
 from agentv_stages.model.event import (
@@ -15,11 +18,13 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.model.tokens import PICO, pico
+from agentv_stages.providers import get_provider
 from agentv_stages.session.chain import SessionChain
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.discovery.discover import project_of
 from agentv_stream.following.followed import Followed
-from agentv_stream.following.stall import LONG_CALL_SECONDS, Progress
+from agentv_stream.following.stall import ABANDONED_SECONDS, LONG_CALL_SECONDS, SILENT_SECONDS, Progress, was_left
 
 MOST_LINES = 500
 PROMPT_WIDTH = 200
@@ -27,8 +32,9 @@ PROMPT_WIDTH = 200
 
 @dataclass(frozen=True)
 class Known:
-    """The figures of a session's log so far. `tokens_out_whole`: the output is not only a lower bound. `ended` is the
-    status of its last run, None if that has not ended; `left` is the status that `show` gives if nothing follows."""
+    """The figures of a session's log so far. `tokens_out_whole`: the output is not only a lower bound. `estimate` is
+    the cost in dollars at list prices if the agent reports none. `ended` is the status of its last run, None if that
+    has not ended; `left` is the status that `show` gives if nothing follows."""
 
     agent: str
     cwd: str | None
@@ -41,6 +47,7 @@ class Known:
     tokens_out: int | None
     tokens_out_whole: bool
     cost: float | None
+    estimate: float | None
     context: float | None
     first_edit: int | None
     prompt: str
@@ -51,7 +58,8 @@ class Known:
 @dataclass(frozen=True)
 class Look(Known):
     """One row of the view. Ages are in seconds, None if nothing has happened yet; times are UTC ms; `stalled` is the
-    reason, "" if it is not stalled. `reading` changes when the log is read from its beginning again."""
+    reason, "" if it is not stalled. `last_tool` has the target of the call as long as the session runs. `reading`
+    changes when the log is read from its beginning again."""
 
     key: int
     project: str
@@ -65,6 +73,41 @@ class Look(Known):
     last_tool_ms: int | None
     last_event_ms: int | None
     reading: int
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What a session did last, as far as its row needs it. `resting`: it waits for its user."""
+
+    event_ms: int | None
+    tool: str
+    target: str
+    tool_ms: int | None
+    open_calls: int
+    resting: bool
+
+
+def look_of(known: Known, last: Activity, stalled: str, now_ms: int, key: int, path: str, reading: int) -> Look:
+    """The row of a session at a time."""
+    silent = (now_ms - last.event_ms) / 1000 if last.event_ms is not None else None
+    left = known.left if was_left(silent, last.resting) else "running"
+    status = "stalled" if stalled else known.ended or left
+    at_work = status in ("stalled", "running") and bool(last.tool)
+    return Look(
+        **vars(known),
+        key=key,
+        project=project_of(known.cwd),
+        status=status,
+        last_tool=f"{last.tool} {last.target}".rstrip() if at_work else last.tool,
+        last_age=max(0.0, (now_ms - last.tool_ms) / 1000) if last.tool_ms is not None else None,
+        open_calls=last.open_calls,
+        stalled=stalled,
+        live=silent is not None and silent < LONG_CALL_SECONDS and not known.ended,
+        path=path,
+        last_tool_ms=last.tool_ms,
+        last_event_ms=last.event_ms,
+        reading=reading,
+    )
 
 
 @dataclass
@@ -81,10 +124,14 @@ class SessionView:
     known: Known = field(init=False)  # from the first batch on
     progress: Progress = field(default_factory=Progress)
     last_tool: str = ""
+    last_target: str = ""
     last_tool_ms: int | None = None
+    estimate: float | None = None
     prompt: str = ""
     lines: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_LINES))
     lines_made: int = 0
+    _dated_ms: int | None = None  # the latest time of any event
+    _tool_ms: int | None = None  # of the last call, if it or an event before it has a time
     _log: SummaryLog = field(default_factory=SummaryLog)
 
     def observe(self, batch: Batch, now_ms: int) -> None:
@@ -101,19 +148,34 @@ class SessionView:
         """Takes the batches of the end of the input. It ends no call and no session: the agent may be running."""
         for batch in batches:
             for event in batch.events:
-                if not isinstance(event, ToolResult | SessionEnd):
+                ends = isinstance(event, SessionEnd) or (isinstance(event, ToolResult) and event.outcome == "unpaired")
+                if not ends:
                     self._event(event, now_ms)
         self._know()
 
     def _know(self) -> None:
-        self.known = _known_of(self.session, self.chain, len(self.progress.open_calls), self.prompt)
+        self.known = _known_of(self, len(self.progress.open_calls))
+
+    def estimated(self, cost: float | None) -> None:
+        """Takes the estimated cost in dollars, for the thread that reads."""
+        self.estimate = cost
+        self.known = replace(self.known, estimate=cost)
 
     def _event(self, event: AnyEvent, now_ms: int) -> None:
-        time_ms = self.progress.take(event, now_ms)
+        seen_ms = self.progress.take(event, now_ms)
+        if event.source.time_ms is not None:
+            self._dated_ms = max(self._dated_ms or 0, event.source.time_ms)
         if isinstance(event, UserText) and event.source.stream == MAIN and not self.prompt and not event.injected:
             self.prompt = event.text[:PROMPT_WIDTH]
         elif isinstance(event, ToolCall):
-            self.last_tool, self.last_tool_ms = f"{event.tool or event.name} {target_of(event)}", time_ms
+            time_ms = event.source.time_ms if event.source.time_ms is not None else self._dated_ms
+            if time_ms is None or self._tool_ms is None or time_ms >= self._tool_ms:  # as `Latest` has it
+                self.last_tool, self.last_target, self._tool_ms = event.tool or event.name, target_of(event), time_ms
+                self.last_tool_ms = seen_ms if time_ms is None else time_ms
+
+    @property
+    def path(self) -> str:
+        return self.session.main
 
     @property
     def last_event_ms(self) -> int | None:
@@ -124,39 +186,103 @@ class SessionView:
         stall = self.progress.stalled(now_ms, self.known.ended is not None, self.chain.dialect.has_end)
         return stall.text if stall is not None else ""
 
-    def look(self, now_ms: int) -> Look:
+    def look(self, now_ms: int, key: int) -> Look:
         """The row."""
-        stalled = self.stalled(now_ms)
-        silent = self.progress.silent_seconds(now_ms)
-        left = self.progress.left(now_ms, self.chain.dialect.has_end)
-        status = "stalled" if stalled else self.known.ended or (self.known.left if left else "running")
-        return Look(
-            **vars(self.known),
-            key=self.session.number,
-            project=project_of(self.known.cwd),
-            status=status,
-            last_tool=self.last_tool,
-            last_age=max(0.0, (now_ms - self.last_tool_ms) / 1000) if self.last_tool_ms is not None else None,
-            open_calls=len(self.progress.open_calls),
-            stalled=stalled,
-            live=silent is not None and silent < LONG_CALL_SECONDS and not self.known.ended,
-            path=self.session.main,
-            last_tool_ms=self.last_tool_ms,
-            last_event_ms=self.last_event_ms,
-            reading=self.reading,
+        resting, open_calls = self.progress.rests(self.chain.dialect.has_end), len(self.progress.open_calls)
+        last = Activity(self.last_event_ms, self.last_tool, self.last_target, self.last_tool_ms, open_calls, resting)
+        return look_of(self.known, last, self.stalled(now_ms), now_ms, key, self.session.main, self.reading)
+
+
+@dataclass
+class RestingView:
+    """A session whose log need not be read: its row comes from kept figures. `changed_ms` is the time of the log, for
+    events without a time."""
+
+    path: str
+    known: Known
+    last: Activity
+    waiting: bool
+    lines: tuple[str, ...] = ()  # none of its events are read
+    lines_made: int = 0
+
+    @classmethod
+    def of(cls, path: str, session: SessionFigures, figures: Figures, changed_ms: int) -> "RestingView":
+        """The view of a session with its figures, costs estimated."""
+        latest = session.latest
+        dated = latest.event_ms is not None
+        provider = get_provider(session.provider)
+        has_end = next(dialect.has_end for dialect in provider.dialects if dialect.name == session.dialect)
+        last = Activity(
+            event_ms=latest.event_ms if dated else changed_ms,
+            tool=latest.tool,
+            target="",
+            tool_ms=changed_ms if latest.tool and latest.tool_ms is None else latest.tool_ms,
+            open_calls=latest.open_calls,
+            resting=latest.answered and not has_end,
         )
+        return cls(path, _kept(path, session, figures), last, latest.waiting)
+
+    @property
+    def last_event_ms(self) -> int | None:
+        return self.last.event_ms
+
+    def stalled(self, now_ms: int) -> str:
+        """As for a session that is read: it is at rest."""
+        return ""
+
+    def is_at_rest(self, now_ms: int) -> bool:
+        """Whether its row tells all: it has ended, or was left. Otherwise only its log says whether it is stalled."""
+        silent = (now_ms - self.last.event_ms) / 1000 if self.last.event_ms is not None else 0.0
+        if silent > ABANDONED_SECONDS:
+            return True
+        resting = self.last.resting and not self.last.open_calls and silent > SILENT_SECONDS
+        return not self.waiting and (self.known.ended is not None or resting)
+
+    def prompted(self, prompt: str) -> None:
+        """Takes the first prompt, which no store contains."""
+        self.known = replace(self.known, prompt=prompt)
+
+    def look(self, now_ms: int, key: int) -> Look:
+        """The row."""
+        return look_of(self.known, self.last, "", now_ms, key, self.path, -1)
 
 
-def _known_of(session: Followed, chain: SessionChain, open_calls: int, prompt: str) -> Known:
+def _kept(path: str, session: SessionFigures, figures: Figures) -> Known:
+    latest, tokens = session.latest, figures.tokens
+    status = cast(Status, next(iter(figures.by_status)))  # counted by these
+    window, used = latest.context_window, latest.context_tokens
+    return Known(
+        agent=session.provider,
+        cwd=session.cwd,
+        session=session.id or Path(path).stem,
+        model=session.model,
+        turn=figures.turns,
+        calls=figures.tool_calls,
+        errors=figures.failed_calls,
+        tokens_in=tokens.sums.get("input"),
+        tokens_out=tokens.sums.get("output"),
+        tokens_out_whole=not tokens.unsure,
+        cost=figures.cost_pico / PICO if figures.costed else None,
+        estimate=figures.filled_pico / PICO if figures.estimated and not figures.costed else None,
+        context=used / window if used is not None and window else None,
+        first_edit=latest.first_edit_turn,
+        prompt="",
+        ended=status if latest.ended else None,
+        left=status,
+    )
+
+
+def _known_of(view: SessionView, open_calls: int) -> Known:
     """The current facts of a session's chain; only for the thread that feeds it."""
+    chain = view.chain
     left = chain.observer.status(open_calls)
     facts, totals, stats = chain.observer.facts, chain.observer.totals, chain.observer.stats
-    tokens = totals.tokens()
+    tokens, cost = totals.tokens(), totals.cost_usd
     window, used = totals.state.context_window, totals.state.last_input
     return Known(
         agent=chain.provider.name,
         cwd=facts.cwd,
-        session=facts.session_id or Path(session.main).stem,
+        session=facts.session_id or Path(view.session.main).stem,
         model=facts.model,
         turn=stats.turns,
         calls=stats.figures.calls,
@@ -164,10 +290,11 @@ def _known_of(session: Followed, chain: SessionChain, open_calls: int, prompt: s
         tokens_in=tokens.input,
         tokens_out=tokens.output,
         tokens_out_whole=not tokens.unsure,
-        cost=totals.cost_usd,
+        cost=pico(cost) / PICO if cost is not None and abs(cost) < MOST_USD else None,  # as figures are kept
+        estimate=view.estimate if cost is None else None,
         context=used / window if used is not None and window else None,
         first_edit=stats.figures.first_edit_turn,
-        prompt=prompt,
+        prompt=view.prompt,
         ended=left if chain.observer.over else None,
         left=left,
     )

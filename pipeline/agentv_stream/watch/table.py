@@ -10,12 +10,13 @@ from agentv_stream.watch.model import Look
 
 PADDING = 2  # blanks around each column
 BAR = 2  # for a scroll bar
-FIXED = {"": 1, "id": 8, "agent": 8, "turn": 4, "calls": 5, "err": 3, "cost": 7, "age": 4}
+FIXED = {"": 1, "id": 8, "agent": 8, "turn": 4, "calls": 5, "err": 3, "cost": 8, "age": 4}
 FLEXIBLE = {"project": (8, 24, 1), "last tool": (10, 48, 3), "prompt": (10, 200, 3)}
 """Least and greatest width, and the share of the width that is left over."""
 ORDER = ("", "id", "agent", "project", "turn", "calls", "err", "cost", "last tool", "age", "prompt")
-SPARE = ("cost", "calls", "turn", "project", "agent")
+SPARE = ("calls", "turn", "project", "cost", "agent")
 """Columns that a narrow terminal has no room for, in the order in which they are left out."""
+MOST_COST = 9
 WIDE, WIDE_ID = 110, 13  # ids that begin with a time differ late
 MARKS = {"complete": ("✓", "green"), "unknown": ("?", "dim")}
 
@@ -24,7 +25,7 @@ SORTS: dict[str, Callable[[Look], tuple[float, ...]]] = {
     "last event": lambda look: (-(look.last_event_ms or 0),),
     "errors": lambda look: (-look.errors, -(look.last_event_ms or 0)),
     "tokens": lambda look: (-(look.tokens_in or 0), -(look.last_event_ms or 0)),
-    "cost": lambda look: (-(look.cost or 0.0), -(look.last_event_ms or 0)),
+    "cost": lambda look: (-(look.cost or look.estimate or 0.0), -(look.last_event_ms or 0)),
 }
 """By name; the first is the usual one: hangs, then sessions at work, then the others."""
 
@@ -74,7 +75,7 @@ def row(look: Look, room: dict[str, int]) -> list[Text]:
         "turn": lambda width: Text(count_text(look.turn), justify="right"),
         "calls": lambda width: Text(count_text(look.calls), justify="right"),
         "err": lambda width: Text(count_text(look.errors), justify="right", style="red" if look.errors else "dim"),
-        "cost": lambda width: Text(f"${look.cost:,.2f}" if look.cost is not None else "", justify="right"),
+        "cost": lambda width: Text(cost_text(look, 2, ""), justify="right"),
         "last tool": lambda width: Text(
             visible(look.stalled or tool, width), style="bold yellow" if look.stalled else ""
         ),
@@ -84,9 +85,19 @@ def row(look: Look, room: dict[str, int]) -> list[Text]:
     return [cells[name](width) for name, width in room.items()]
 
 
+def cost_text(look: Look, digits: int, unknown: str) -> str:
+    """The reported cost, otherwise the estimate, marked `~`."""
+    cost = look.cost if look.cost is not None else look.estimate
+    if cost is None:
+        return unknown
+    sign = "~" if look.cost is None else ""
+    text = f"{sign}${cost:,.{digits}f}"
+    return text if len(text) <= MOST_COST else f"{sign}${count_text(round(cost))}"
+
+
 def details(look: Look, width: int) -> Text:
     """The lines below the table, about the session under the cursor: three of at most `width` columns."""
-    cost = f"${look.cost:.4f}" if look.cost is not None else "?"
+    cost = cost_text(look, 4, "?")
     context = f"{look.context:.0%}" if look.context is not None else "?"
     edit = f"turn {look.first_edit}" if look.first_edit is not None else "none"
     least = "" if look.tokens_out_whole or look.tokens_out is None else "≥"

@@ -14,6 +14,7 @@ from msgspec import Struct, convert, field
 
 from agentv_stages.figures.facts import Facts
 from agentv_stages.figures.histogram import Histogram
+from agentv_stages.figures.latest import Latest
 from agentv_stages.figures.stats import Stats
 from agentv_stages.figures.totals import DEFAULT_WINDOW, Totals
 from agentv_stages.model.batch import Batch
@@ -74,6 +75,7 @@ class DatedState(Struct):
     mark: int | None = None
     slot: int | None = None
     model: str | None = None
+    latest: Latest = field(default_factory=Latest)
 
 
 class Dated:
@@ -112,6 +114,7 @@ class Dated:
             if begun and event is begun[0]:
                 begun.popleft()
                 state.spans[self._span(event.model)].turns += 1  # pyright: ignore[reportAttributeAccessIssue,reportUnknownMemberType,reportUnknownArgumentType]
+        state.latest.observe(batch, self._totals.state.last_ms)
 
     def _span(self, model: str | None) -> int:
         state = self.state

@@ -19,7 +19,7 @@ By: TypeAlias = Literal["all", "provider"]
 MOST_SEQUENCE = 100_000
 UNKNOWN = "unknown"
 WEB_SEARCHES = "web_searches"
-_MOST_USD = 1e12  # no session costs that much; a larger figure is not a cost
+MOST_USD = 1e12  # no session costs that much; a larger figure is not a cost
 
 
 class TokenSums(Struct):
@@ -244,7 +244,7 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
     duration, cost = totals.duration_ms, totals.cost_usd
     if duration is not None:
         out.duration_ms, out.timed = duration, 1
-    if cost is not None and abs(cost) < _MOST_USD:
+    if cost is not None and abs(cost) < MOST_USD:
         out.cost_pico, out.costed = pico(cost), 1
     if estimated_usd is not None:
         out.estimated_pico, out.estimated = pico(estimated_usd), 1

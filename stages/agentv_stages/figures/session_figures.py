@@ -4,10 +4,12 @@ In: an observer that dated its figures. Out: `SessionFigures`, which contains no
 """
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.figures.counters import ToolSums
 from agentv_stages.figures.dated import SLOT_MS, Span, ToolSpan
+from agentv_stages.figures.latest import Latest
 from agentv_stages.figures.merge import ESTIMATE, Figures, figures_of
 from agentv_stages.figures.result import Observer
 from agentv_stages.model.event import FAILED_OUTCOMES
@@ -28,6 +30,7 @@ class SessionFigures(Struct, array_like=True):
     started_ms: int | None
     figures: Figures
     spans_json: Raw
+    latest: Latest = field(default_factory=Latest)
 
     @property
     def slot(self) -> int | None:
@@ -55,6 +58,14 @@ def session_figures(observer: Observer, open_calls: int) -> SessionFigures:
         started_ms=facts.started_ms,
         figures=figures,
         spans_json=Raw(_encode(observer.dated.spans(facts))),
+        latest=replace(
+            observer.dated.state.latest,
+            ended=observer.over,
+            open_calls=open_calls,
+            context_window=observer.totals.state.context_window,
+            context_tokens=observer.totals.state.last_input,
+            first_edit_turn=observer.stats.figures.first_edit_turn,
+        ),
     )
 
 

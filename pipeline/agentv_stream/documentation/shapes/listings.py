@@ -42,7 +42,9 @@ class SessionLine(Struct):
 class WatchLine(Struct):
     """A line of `watch --json`: the state of a session. Times are ISO 8601, UTC; for a log without times, when its file
     was last changed. Tokens, cost and context (the share of the window last in use) are null if the log does not say;
-    `stalled` is the reason why it makes no progress, null if it does, or has ended."""
+    `estimated_cost_usd` is by list prices, if they are installed and the log names no cost. `last_tool` has the target
+    of the call while the session runs. `stalled` is the reason why it makes no progress, null if it does, or has
+    ended."""
 
     time: str
     session_id: str
@@ -62,6 +64,7 @@ class WatchLine(Struct):
     input_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None
+    estimated_cost_usd: float | None
     context: float | None
     first_edit_turn: int | None
 

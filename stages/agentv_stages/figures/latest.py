@@ -1,0 +1,84 @@
+"""The latest of a session: its last tool call, and what its main stream said last. In: batches. Out: a `Latest`.
+
+It contains no texts: a tool's name, times and numbers, as far as a list of sessions needs them.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import (
+    MAIN,
+    AnyEvent,
+    AssistantText,
+    Notification,
+    SessionEnd,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+
+WAITING_NAMES = frozenset(("permission_request", "elicitation", "user_input_request"))
+"""Notifications after which an agent waits for its user."""
+
+
+class Latest(Struct, array_like=True):
+    """The latest of a session; times are UTC ms, None where no event has one.
+
+    `tool` is that of the last call by time, "" without a call. `answered`: the last thing on the main stream is an
+    answer. `waiting`: the agent asked its user, and nothing followed. The rest is known at the end of the log: whether
+    its last run has `ended`, how many calls are open, the model's context window and the tokens in it (None where the
+    log does not say), and the turn of the first edit.
+    """
+
+    tool: str = ""
+    tool_ms: int | None = None
+    event_ms: int | None = None
+    answered: bool = False
+    waiting: bool = False
+    ended: bool = False
+    open_calls: int = 0
+    context_window: int | None = None
+    context_tokens: int | None = None
+    first_edit_turn: int | None = None
+
+    def observe(self, batch: Batch, event_ms: int | None) -> None:
+        """Takes the next batch, after `Pair`. `event_ms` is the latest time of all events, the batch included."""
+        events = batch.events
+        for n, event in enumerate(events):
+            if type(event) is ToolCall:
+                time_ms = event.source.time_ms
+                if time_ms is None:
+                    time_ms = self._before(events[:n])
+                if time_ms is None or self.tool_ms is None or time_ms >= self.tool_ms:
+                    self.tool, self.tool_ms = event.tool or event.name, time_ms
+        if events:
+            self.event_ms = event_ms
+            self.waiting = _is_waiting(events, self.waiting)
+            self.answered = next(
+                (
+                    isinstance(event, AssistantText)
+                    for event in reversed(events)
+                    if event.source.stream == MAIN
+                    and isinstance(event, AssistantText | ToolCall | ToolResult | UserText)
+                ),
+                self.answered,
+            )
+
+    def _before(self, events: Sequence[AnyEvent]) -> int | None:
+        """The latest time of the events of earlier batches and of these."""
+        times = [event.source.time_ms for event in events if event.source.time_ms is not None]
+        if self.event_ms is not None:
+            times.append(self.event_ms)
+        return max(times, default=None)
+
+
+def _is_waiting(events: Sequence[AnyEvent], before: bool) -> bool:
+    for event in reversed(events):
+        if isinstance(event, Notification):
+            if event.name in WAITING_NAMES:
+                return True
+        elif not isinstance(event, SessionEnd) or event.source.stream == MAIN:
+            return False
+    return before
