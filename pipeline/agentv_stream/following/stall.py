@@ -37,7 +37,7 @@ Reason: TypeAlias = Literal["permission", "retries", "repeated-failure", "open-c
 
 
 def was_left(silent: float | None, resting: bool) -> bool:
-    """Whether nothing is expected of a session that was silent for so many seconds; `resting`: it waits for its user."""
+    """Whether nothing is expected of a session that was silent so long (seconds); `resting`: it waits for its user."""
     return silent is not None and (silent > ABANDONED_SECONDS or (silent > SILENT_SECONDS and resting))
 
 
