@@ -3,6 +3,7 @@
 from support.scenarios import (
     acp,
     claude,
+    claude_sdk,
     claude_session,
     cline,
     codex,
@@ -34,6 +35,7 @@ FAMILIES = (
     *(
         acp,
         claude,
+        claude_sdk,
         claude_session,
         cline,
         codex,

@@ -26,7 +26,7 @@ from agentv_stages.model.provider import (
     RecordDecoder,
     Start,
 )
-from agentv_stages.providers.claude import compaction, forks, session, stream
+from agentv_stages.providers.claude import compaction, forks, sdk, session, stream
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.tools import TABLE
 
@@ -177,6 +177,21 @@ PROVIDER = Provider(
                 made_by="claude -p PROMPT --output-format stream-json --verbose",
                 versions="1.0.60 to 2.1.332",
                 end="`result`; of several the last",
+            ),
+            lines=True,
+        ),
+        Dialect(
+            "claude-sdk",
+            sdk.is_sdk,
+            sdk.SdkDecoder,
+            live=True,
+            has_end=True,
+            losses=sdk.LOSSES,
+            has_prompt=False,
+            about=About(
+                made_by="json.dumps(asdict(message)) or print(message), claude-agent-sdk for Python",
+                versions="0.2.189",
+                end="`ResultMessage`; of several the last",
             ),
             lines=True,
         ),
