@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from agentv_stages.model.payload import decode_json
 from agentv_stream.drift.known import Shapes
-from agentv_stream.drift.shapes import fields_of, maps_in
+from agentv_stream.drift.shapes import dicts_of, fields_of, maps_in
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.summary import SessionReader, read_file
 
@@ -55,11 +55,10 @@ def _learn(path: Path, found: dict[str, Learned], maps: dict[str, frozenset[str]
                 value: Any = decode_json(record.data)
             except (ValueError, RecursionError):
                 continue
-            if isinstance(value, dict):
-                for place, kind, word in fields_of(value, known):  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
-                    fields.add((place, kind))
-                    if word is not None:
-                        words.add((place, word))
+            for place, kind, word in (field for one in dicts_of(value) for field in fields_of(one, known)):
+                fields.add((place, kind))
+                if word is not None:
+                    words.add((place, word))
     learned = found.setdefault(reader.dialect.name, Learned())
     learned.logs += 1
     for _ in range(1 if "wild" in path.parts else 2):

@@ -13,7 +13,7 @@ from agentv_stages.model.visible import counted, visible
 from agentv_stream.bulk.find import Trouble, find_units
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.drift.known import NOTHING, names_read, shapes_of
-from agentv_stream.drift.shapes import fields_of, label_of, maps_in
+from agentv_stream.drift.shapes import dicts_of, fields_of, label_of, maps_in
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.release import running_version
 from agentv_stream.stores.rows import read_session
@@ -97,13 +97,15 @@ class _Comparison:
             value: Any = decode_json(data)
         except (ValueError, RecursionError):
             return  # the decoder counts it as a fault
-        if not isinstance(value, dict):
-            return
+        for one in dicts_of(value):
+            self._add_one(one)
+
+    def _add_one(self, value: dict[str, Any]) -> None:
         drift = self.drift
         drift.records += 1
         if not drift.catalogued:
             return
-        fields = set(fields_of(value, self.maps))  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+        fields = set(fields_of(value, self.maps))
         for path, kind in {(path, kind) for path, kind, _ in fields}:
             known = self.fields.get(path)
             if kind in known if known is not None else path.rpartition(".")[2] in self.read:
@@ -112,7 +114,7 @@ class _Comparison:
             if entry is None:
                 if len(drift.fields) >= MOST:
                     continue
-                entry = drift.fields[path] = NewField([], label_of(value))  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+                entry = drift.fields[path] = NewField([], label_of(value))
             if kind not in entry.kinds:
                 entry.kinds.append(kind)
             entry.count += 1

@@ -44,6 +44,12 @@ _MOST_DIGITS = 3
 _MOST_NAMED = 4  # keys of a map that look like names of fields
 
 
+def dicts_of(value: object) -> list[dict[str, Any]]:
+    """The records of a line: the object, or the objects of an array, which is a log of some agents."""
+    values = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [cast("dict[str, Any]", one) for one in values if isinstance(one, dict)]
+
+
 def fields_of(record: dict[str, Any], maps: Collection[str] = ()) -> Iterator[tuple[str, str, str | None]]:
     """Path, kind, and word of each field; the word is None where the field holds none of the format. Null is left out:
     any field may be null. `maps` are paths of objects whose keys are no names of fields."""
