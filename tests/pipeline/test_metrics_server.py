@@ -96,8 +96,9 @@ def metric(address: str, name: str) -> float:
 def test_what_was_read_is_counted(running: tuple[str, "subprocess.Popen[bytes]", Path]) -> None:
     address, _, _ = running
     for _ in range(200):
-        if metric(address, "tool_calls_total") == 5:
+        if metric(address, "sessions ") == 1:
             break
+    assert metric(address, "tool_calls_total") == 5
     assert metric(address, "records_total") == 17
     assert metric(address, 'faults_total{reason="not-json"}') == 1
     assert metric(address, "sessions ") == 1

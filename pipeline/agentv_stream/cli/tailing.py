@@ -117,6 +117,7 @@ def run_tail(options: TailOptions) -> int:
             from agentv_stream.following.standings import Standings
 
             plan.standings = Standings()
+        _measure(plan, running)
         follower = Follower(plan, store, notify, running.output)
         running.keep = partial(keep, follower) if keep is not None else None
         running.feed = _feed(options, settings, follower, notify)
@@ -124,6 +125,8 @@ def run_tail(options: TailOptions) -> int:
             from agentv_stream.following.metrics_server import serve
 
             running.serve = partial(serve, follower, running, notify)
+            if running.sessions is not None:
+                running.sessions.in_use = partial(_in_use, follower)
         tune_memory()
         anyio.run(tail, follower, running, notify)
         if actions is not None:
@@ -184,6 +187,20 @@ def _feed(options: TailOptions, settings: Settings, follower: Follower, notify: 
     )  # fmt: skip
     check_dataset(order)
     return DatasetFeed(follower, order, notify)
+
+
+def _measure(plan: Plan, running: Running) -> None:
+    """Prepares the metrics of sessions, if metrics are served."""
+    if running.metrics is not None:
+        from agentv_stream.following.session_metrics import SessionMetrics
+        from agentv_stream.rates import rates_if
+
+        running.sessions = SessionMetrics(rates_if(None))
+        plan.listeners.append(running.sessions)
+
+
+def _in_use(follower: Follower) -> set[int]:
+    return {*follower.hot, *follower.troubles}
 
 
 def _export(options: TailOptions, settings: Settings, plan: Plan, running: Running, notify: Say) -> None:

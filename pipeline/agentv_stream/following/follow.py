@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from agentv_stages.model.batch import Batch
+from agentv_stages.model.event import ToolResult
 from agentv_stream.following.companions import Companions
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding
@@ -348,8 +349,6 @@ class Follower:
         for fault in batch.faults:
             if fault.part in ("whole", "begin"):
                 counts.faults[fault.reason] = counts.faults.get(fault.reason, 0) + 1
-        for message in batch.messages:
-            for paired in message.calls:
-                key = (paired.call.tool or paired.call.name, (paired.result and paired.result.outcome) or "unpaired")
-                if key in counts.calls or len(counts.calls) < 1000:
-                    counts.calls[key] = counts.calls.get(key, 0) + 1
+        for event in batch.events:
+            if isinstance(event, ToolResult) and not event.partial and event.call is not None:
+                counts.calls.add((event.call.tool or event.call.name, event.outcome or "ok"))

@@ -11,6 +11,7 @@ from agentv_stages.session.parts import NONE, Parts
 from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Root, Signature, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
+from agentv_stream.following.metric_families import Counter
 from agentv_stream.otel.follow import SpanFeed
 from agentv_stream.settings import Settings
 from agentv_stream.stores.store import STORE_SIGN
@@ -89,5 +90,5 @@ class Counts:
     commit_seconds: float = 0.0
     failures: int = 0
     faults: dict[str, int] = field(default_factory=dict[str, int])
-    calls: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    calls: Counter = field(default_factory=lambda: Counter(("tool", "outcome"), free=("tool",)))
     changes: dict[str, int] = field(default_factory=dict[str, int])

@@ -7,7 +7,6 @@ HEAD 405; on loopback, requests with another host's name are 403. Nothing can be
 
 import os
 import re
-import resource
 import time
 from functools import partial
 from ipaddress import ip_address
@@ -21,10 +20,10 @@ from anyio.abc import ByteStream, SocketAttribute, TaskStatus
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Say
+from agentv_stream.following.metrics_page import metrics_text
 from agentv_stream.following.running import Running
 from agentv_stream.sources.files import is_there
 
-PREFIX = "agentv_stream_"
 MOST_REQUEST = 8192
 STALE_SECONDS = 60.0
 _HOST = re.compile(rb"\r\nhost:([^\r\n]*)\r\n", re.IGNORECASE)
@@ -136,77 +135,3 @@ def health(follower: Follower, running: Running) -> tuple[bool, dict[str, object
     problems = [text.encode("utf-8", "backslashreplace").decode() for text in problems]  # they contain file names
     facts: dict[str, object] = {"status": "ok" if not problems else "failing", "problems": problems}
     return not problems, facts | {"watching": running.watching, "sessions": follower.sessions_known}
-
-
-def metrics_text(follower: Follower, running: Running) -> str:
-    """All metrics; counters since the start, gauges of the current state."""
-    counts = follower.counts
-    lag_bytes, lag_seconds = follower.lag()
-    lines: list[str] = []
-
-    def add(name: str, kind: str, text: str, *values: tuple[dict[str, str], float]) -> None:
-        lines.append(f"# HELP {PREFIX}{name} {text}")
-        lines.append(f"# TYPE {PREFIX}{name} {kind}")
-        for labels, value in values:
-            shown = ",".join(f'{key}="{_escape(label)}"' for key, label in labels.items())
-            lines.append(f"{PREFIX}{name}{'{' + shown + '}' if shown else ''} {value:.12g}")
-
-    machine = follower.plan.settings.machine
-    if machine is not None:
-        add("machine_info", "gauge", "The name of this machine.", ({"machine": machine}, 1))
-    add("records_total", "counter", "Records read and processed.", ({}, counts.records))
-    add("events_total", "counter", "Events decoded from the records.", ({}, counts.events))
-    add("read_bytes_total", "counter", "Bytes read from logs.", ({}, counts.bytes))
-    faults = sorted(counts.faults.items())
-    add("faults_total", "counter", "Records that could not be used.", *[({"reason": r}, n) for r, n in faults])
-    changes = sorted(counts.changes.items())
-    add(
-        "file_changes_total",
-        "counter",
-        "Files that were cut, rewritten, replaced, moved or removed.",
-        *[({"change": c}, n) for c, n in changes],
-    )
-    calls = sorted(counts.calls.items())
-    add(
-        "tool_calls_total",
-        "counter",
-        "Tool calls that have a result.",
-        *[({"tool": t, "outcome": o}, n) for (t, o), n in calls],
-    )
-    add("commits_total", "counter", "Times that cursors were written to disk.", ({}, counts.commits))
-    add("commit_seconds_total", "counter", "Time spent writing cursors.", ({}, counts.commit_seconds))
-    add("failures_total", "counter", "Sessions set aside because of a bug.", ({}, counts.failures))
-    add("rounds_total", "counter", "Scans of the files.", ({}, counts.rounds))
-    add("lag_bytes", "gauge", "Bytes in the files that have not been read yet.", ({}, lag_bytes))
-    add("lag_seconds", "gauge", "Age of the oldest byte that has not been read.", ({}, lag_seconds))
-    add("sessions", "gauge", "Sessions followed.", ({}, follower.sessions_known))
-    add("sessions_in_memory", "gauge", "Sessions held in memory because they grow.", ({}, len(follower.hot)))
-    add("files", "gauge", "Log files known.", ({}, len(follower.entries)))
-    add("blocked_sessions", "gauge", "Sessions that cannot be read or written for now.", ({}, len(follower.troubles)))
-    add(
-        "commit_blocked", "gauge", "1 while cursors cannot be written.", ({}, float(follower.store_trouble is not None))
-    )
-    add("watching", "gauge", "How changes are noticed; the mode is a label.", ({"mode": running.watching}, 1))
-    add("scan_seconds", "gauge", "Duration of the last full scan.", ({}, running.scan_seconds))
-    add("resident_memory_bytes", "gauge", "Resident memory.", ({}, resident_bytes()))
-    add("open_files", "gauge", "Open file descriptors.", ({}, open_descriptors()))
-    return "\n".join(lines) + "\n"
-
-
-def _escape(label: str) -> str:
-    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def resident_bytes() -> int:
-    """Memory in use now; on systems that do not report that, the peak."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
-    except (OSError, IndexError, ValueError):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def open_descriptors() -> int:
-    try:
-        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names only
-    except OSError:
-        return 0

@@ -11,6 +11,7 @@ from agentv_stream.otel.forward import Forwarder
 
 if TYPE_CHECKING:
     from agentv_stream.following.dataset_feed import DatasetFeed
+    from agentv_stream.following.session_metrics import SessionMetrics
 
 
 class Rounds(Protocol):
@@ -49,6 +50,7 @@ class Running:
     metrics: tuple[str, int] | None = None
     keep: Callable[[], None] | None = None
     serve: Callable[..., Coroutine[Any, Any, None]] | None = None
+    sessions: "SessionMetrics | None" = None  # what they used
     notify: Notify = field(default_factory=Notify)
     feed: "DatasetFeed | None" = None  # writes the data set
     output: StandardOutput | None = None  # where events are written

@@ -156,6 +156,8 @@ class Standing(Struct, omit_defaults=True):
     ended: bool = False
     progress: Progress | None = None
     reported: str = ""
+    counted_end: int | None = None
+    verdicts: dict[str, str] = {}
 
     def saved(self) -> "Standing":
         """A copy for the cursors; of many open calls it has the oldest."""
