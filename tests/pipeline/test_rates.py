@@ -80,13 +80,17 @@ def call(folder: Path, code: str) -> str:
 
 
 def test_the_table_is_loaded_once(tmp_path: Path) -> None:
+    """Rates are kept with the figures; without a cache those that are kept are used, and nothing is written."""
     make_folder(tmp_path / "logs", 2)
     code = (
         "import sys; from agentv_stream import summarize_groups;"
-        f"total = summarize_groups([{str(tmp_path / 'logs')!r}], prices=None, cache=True).summary.total();"
+        f"total = summarize_groups([{str(tmp_path / 'logs')!r}], prices=None, cache={{}}).summary.total();"
         "print(total.estimated_pico > 0, 'genai_prices' in sys.modules)"
     )
-    assert [call(tmp_path, code).split() for _ in range(2)] == [["True", "True"], ["True", "False"]]
+    assert call(tmp_path, code.format(False)).split() == ["True", "True"]
+    assert not (tmp_path / "cache").exists()
+    found = [call(tmp_path, code.format(cache)).split() for cache in (True, True, False)]
+    assert found == [["True", "True"], ["True", "False"], ["True", "False"]]
 
 
 def test_show_marks_an_estimate() -> None:

@@ -290,6 +290,10 @@ def summarize_groups(
         from agentv_stream.discovery.places import cache_file
 
         kept = KeptFigures(cache_file(), work, rates)
+    elif rates is not None:
+        from agentv_stream.discovery.kept_rates import read_rates
+
+        read_rates(rates)
     outcome = Outcome(found=len(units), failures=failures_of(trouble))
     _note_copies(units, outcome)
     if on_found is not None:

@@ -2,13 +2,14 @@
 
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 import msgspec
 
 from agentv_stream.discovery.kept_file import KeptFile
 from agentv_stream.discovery.places import cache_file
 from agentv_stream.rates import Rates, installed_version, rates_if
+from agentv_stream.sources.files import is_file
 
 _encode = msgspec.json.Encoder().encode
 
@@ -30,6 +31,15 @@ def kept_rates(wanted: bool | None) -> Generator[Rates | None]:
         with kept.opened() as database:
             if database is not None:
                 save_rates(database, rates)
+
+
+def read_rates(rates: Rates) -> None:
+    """Adds the rates that earlier runs kept, where there are any; the store is only read."""
+    file = cache_file()
+    if file is None or not is_file(file):
+        return
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        load_rates(database, rates)
 
 
 def load_rates(database: sqlite3.Connection, rates: Rates) -> None:
