@@ -7,12 +7,12 @@ of the range are rendered, the transcript afterwards. The last process completes
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from agentv_stages.chain.lines import LinePosition, LineReader
 from agentv_stages.model.batch import Batch, Chunk
@@ -29,8 +29,7 @@ from agentv_stream.summary import SessionReader, without_collector
 WARM_BYTES = 256 * 1024  # read before a range, for a decoder's state between records
 
 
-@dataclass(frozen=True)
-class Legs:
+class Legs(Struct, frozen=True):
     """The assignment of one process. Range `i` is from `starts[i]` to `starts[i + 1]`, in bytes; `ranges` are its own.
 
     `before` and `behind` are pipes from and to the neighbouring processes, `between` is a folder for handing over data;

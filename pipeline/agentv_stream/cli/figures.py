@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from agentv_stages.model.times import iso
 from agentv_stages.model.visible import counted
@@ -27,8 +28,7 @@ from agentv_stream.settings import from_process
 SCHEMA = "agentv_stream.stats.v1"
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True):
     """The figures to show, and the place to write them to."""
 
     by: str

@@ -3,9 +3,11 @@
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from agentv_stages.figures.merge import Figures
 from agentv_stages.model.payload import indented_json
@@ -31,8 +33,7 @@ PLAN_SCHEMA = "agentv_stream.import_plan.v1"
 MOST_SHOWN = 20
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The options of `import`."""
 
     transcripts: str | None

@@ -5,8 +5,9 @@ Without a zone, times are local. A day as a bound means the whole day: `--since`
 
 import os
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
+
+from msgspec import Struct
 
 from agentv_stages.model.times import nearest_date_ms
 from agentv_stream.errors import UsageError
@@ -21,8 +22,7 @@ _LOCAL_TIME = "/etc/localtime"
 _DAY_MS = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class Zone:
+class Zone(Struct, frozen=True):
     """A time zone; `zone` is None for the local one of this machine, whose rules the system knows."""
 
     zone: tzinfo | None = None
@@ -43,8 +43,7 @@ class Zone:
         return round((when if when.tzinfo is not None else when.replace(tzinfo=self.zone)).timestamp() * 1000)
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """From `since_ms` on, before `until_ms` (UTC ms); None: no bound."""
 
     since_ms: int | None = None

@@ -8,9 +8,10 @@ folders, separated by commas. Files are matched by path only; header.py determin
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from agentv_stages.model.provider import LogRoot, Provider
 from agentv_stages.providers import all_providers
@@ -37,8 +38,7 @@ class Signature(NamedTuple):
     ctime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """A folder of logs. `provider` None: of any agent, detected by content. `database`: the files are SQLite stores."""
 
     path: str
