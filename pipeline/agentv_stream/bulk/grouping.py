@@ -82,21 +82,29 @@ class Grouping:
                 if self._estimate is not None:
                     group.merge(estimated)
             return
-        parts: dict[Key, tuple[Figures, list[int]]] = {}
-        for i, span in enumerate(spans):
-            if self._holds(span.slot):
-                for key in ((), *self._keys(session, span.slot, span.model)):
-                    part, cost = parts.setdefault(key, (Figures(), []))
-                    add_span(part, span)
-                    cost.append(costs[i] if costs is not None else 0)
-        if self._holds(session.slot):
-            for key in ((), *self._keys(session, session.slot, session.model)):
-                add_whole(parts.setdefault(key, (Figures(), []))[0], session.figures)
-        if not parts:
+        held = [
+            (span, self._keys(session, span.slot, span.model), 0 if costs is None else costs[i])
+            for i, span in enumerate(spans)
+            if self._holds(span.slot)
+        ]
+        own = self._keys(session, session.slot, session.model) if self._holds(session.slot) else ()
+        used = {keys for keys in (own, *(keys for _, keys, _ in held)) if keys}
+        if not used:
             self.undated += self._bounded and session.slot is None and all(span.slot is None for span in spans)
+        together = len(used) == 1  # nearly every session: its part of each group is its part of the whole
+        parts: dict[Key, tuple[Figures, list[int]]] = {}
+        for span, keys, price in held:
+            for key in ((), *(() if together else keys)):
+                part, cost = parts.setdefault(key, (Figures(), []))
+                add_span(part, span)
+                cost.append(price)
+        for key in ((), *(() if together else own)) if own else ():
+            add_whole(parts.setdefault(key, (Figures(), []))[0], session.figures)
         for key, (part, cost) in parts.items():
             self._complete(part, session, costs, sum(cost))
             (self._group(key) if key else whole).merge(part)
+            for shared in next(iter(used)) if together else ():
+                self._group(shared).merge(part)
 
     def _complete(self, part: Figures, session: SessionFigures, costs: list[int] | None, cost: int) -> None:
         count_session(part, session.figures)

@@ -10,6 +10,7 @@ number in a table of its own. Records without a time are numbers by hash, in 256
 from array import array
 from bisect import bisect_left, bisect_right
 from hashlib import blake2b
+from itertools import groupby
 from operator import attrgetter
 from zlib import crc32
 
@@ -97,9 +98,10 @@ class KnownRecords:
         return False
 
     def _take_names(self) -> None:
-        for number in map(_hashed, self.names):
-            _insert(self._timeless.setdefault(number >> _TABLE_SHIFT, array("Q")), number)
+        numbers = sorted(map(_hashed, self.names))
         self.names.clear()
+        for key, fresh in groupby(numbers, _table_of):
+            self._timeless[key] = array("Q", sorted((*self._timeless.get(key, ()), *fresh)))
 
     def compress(self) -> None:
         """Makes the numbers of the noted records."""
@@ -138,6 +140,10 @@ def _number(record_id: str, time_ms: int, contents: int = 0) -> int:
 
 def _hashed(name: str) -> int:
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _table_of(number: int) -> int:
+    return number >> _TABLE_SHIFT
 
 
 def _insert(table: "array[int]", number: int) -> bool:

@@ -209,9 +209,10 @@ class Dated:
                 for span in out.values():
                     setattr(span.tokens, name, None)
                 continue
-            for slot, model, more in self._beyond_calls(name, whole, shares, only, latest):
-                tokens = _at(out, slot, model).tokens
-                setattr(tokens, name, (getattr(tokens, name) or 0) + more)
+            if shares or getattr(whole, name) != sum([getattr(span.tokens, name) or 0 for span in self.state.spans]):
+                for slot, model, more in self._beyond_calls(name, whole, shares, only, latest):
+                    tokens = _at(out, slot, model).tokens
+                    setattr(tokens, name, (getattr(tokens, name) or 0) + more)
             _settle(list(out.values()), name)
         return sorted(out.values(), key=lambda span: (span.slot is None, span.slot or 0, span.model or ""))
 
