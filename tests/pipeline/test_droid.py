@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stream import summarize
+from agentv_stream import read, summarize
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from support.decoding import FIXTURES, corpus
@@ -52,6 +52,21 @@ def test_settings_sub_agents_and_forks_belong_together(folder: Path) -> None:
         0,
         "complete",
     )
+
+
+RECORDED = (*(FIXTURES / "droid" / "recorded-0.215").glob("*.jsonl"), FIXTURES / "droid" / "stream-0.215.jsonl")
+SCRIPT = [("Read", "ok"), ("Execute", "error"), ("Read", "error"), ("Execute", "ok")]
+"""What the scripted model asked for, and what came of it."""
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=["session", "stream"])
+def test_a_recorded_run_of_a_scripted_model_is_read_as_it_was_played(path: Path) -> None:
+    result = summarize(path)
+    called = [(call.name, call.outcome) for call in read(path).calls]
+    assert sorted(called) == sorted(SCRIPT)
+    assert (result.status, result.tool_use_summary["turns"], result.session.model) == ("complete", 4, "custom:mock")
+    assert (result.tokens["input"], result.tokens["cached"], result.tokens["output"]) == (9865 + 28416, 28416, 68)
+    assert not result.faults and not result.unknown
 
 
 def entries(path: Path) -> list[dict[str, Any]]:

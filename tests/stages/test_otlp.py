@@ -279,3 +279,83 @@ def test_without_contents_an_export_keeps_calls_and_figures() -> None:
     assert after.result.tokens == before.result.tokens
     assert len(after.of(TokenUsage)) > 5
     assert not any(prompt.text for prompt in after.of(UserText))
+
+
+def unwrapped(value: dict[str, Any]) -> Any:
+    ((kind, content),) = value.items()
+    if kind == "arrayValue":
+        return [unwrapped(item) for item in content["values"]]
+    return {p["key"]: unwrapped(p["value"]) for p in content["values"]} if kind == "kvlistValue" else content
+
+
+def jaeger_value(value: dict[str, Any]) -> tuple[str, Any]:
+    ((kind, content),) = value.items()
+    if kind == "intValue":
+        return "int64", int(content)
+    if kind in ("arrayValue", "kvlistValue"):
+        return "string", json.dumps(unwrapped(value))
+    return {"stringValue": "string", "boolValue": "bool", "doubleValue": "float64"}[kind], content
+
+
+def jaeger(name: str) -> bytes:
+    """A fixture as Jaeger exports it: tags, microseconds, references, a process for each resource."""
+    traces: dict[str, dict[str, Any]] = {}
+    for line in (OTLP / name).read_bytes().splitlines():
+        for part in json.loads(line).get("resourceSpans", ()):
+            for scope in part["scopeSpans"]:
+                for span in scope["spans"]:
+                    trace = traces.setdefault(span["traceId"], {"traceID": span["traceId"], "spans": []})
+                    trace["processes"] = {"p1": {"serviceName": "app", "tags": []}}
+                    attributes = [*span.get("attributes", ())]
+                    tags = [(pair["key"], *jaeger_value(pair["value"])) for pair in attributes]
+                    tags.append(("otel.scope.name", "string", scope.get("scope", {}).get("name", "")))
+                    if span.get("status", {}).get("code") == 2:
+                        tags += [("otel.status_code", "string", "ERROR"), ("error", "bool", True)]
+                    logs = [
+                        {
+                            "timestamp": 1,
+                            "fields": [
+                                {"key": "event", "type": "string", "value": event["name"]},
+                                *(
+                                    dict(
+                                        zip(
+                                            ("key", "type", "value"), (p["key"], *jaeger_value(p["value"])), strict=True
+                                        )
+                                    )
+                                    for p in event.get("attributes", ())
+                                ),
+                            ],
+                        }
+                        for event in span.get("events", ())
+                    ]
+                    start, end = (int(span[f"{edge}TimeUnixNano"]) // 1000 for edge in ("start", "end"))
+                    reference = {"refType": "CHILD_OF", "traceID": span["traceId"], "spanID": span.get("parentSpanId")}
+                    trace["spans"].append(
+                        {
+                            "traceID": span["traceId"].lstrip("0"), "spanID": span["spanId"].lstrip("0"),
+                            "operationName": span["name"], "startTime": start, "duration": end - start,
+                            "references": [reference] if span.get("parentSpanId") else [], "logs": logs,
+                            "tags": [{"key": k, "type": t, "value": v} for k, t, v in tags], "processID": "p1",
+                        }
+                    )  # fmt: skip
+    return json.dumps({"data": list(traces.values())}, indent=2).encode()
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name.endswith(".jsonl")])
+def test_an_export_of_jaeger_gives_the_same_session(name: str) -> None:
+    if b"resourceLogs" in (OTLP / name).read_bytes():
+        pytest.skip("Jaeger has no log records")
+    known, session = read(name), Session(jaeger(name), "trace.json")
+    assert session.reader.dialect.name == "otlp"
+    assert session.calls() == known.calls()
+    assert session.result.tokens == known.result.tokens
+    assert (session.result.status, len(session.faults)) == (known.result.status, len(known.faults))
+    assert (session.result.session.id or "").strip("0") == (known.result.session.id or "").strip("0")
+
+
+def test_a_span_of_jaeger_with_a_wrong_id_is_a_fault() -> None:
+    document = json.loads(jaeger("genai.otlp.jsonl"))
+    document["data"][0]["spans"][1]["spanID"] = "x" * 40
+    session = Session(json.dumps(document).encode(), "trace.json")
+    assert "an id of 40 characters" in str(session.faults[0].detail)
+    assert session.calls()

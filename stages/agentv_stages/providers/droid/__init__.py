@@ -56,7 +56,7 @@ PROVIDER = Provider(
             losses=STREAM_LOSSES,
             about=About(
                 "droid exec -o stream-json PROMPT",
-                "of October 2025 and January 2026; later ones by parsers (unverified)",
+                "of October 2025 and January 2026; 0.215.0",
                 "`completion`; in the builds of October 2025 none, complete when the last answer has no open call",
             ),
         ),
@@ -69,7 +69,7 @@ PROVIDER = Provider(
             losses=SESSION_LOSSES,
             about=About(
                 "every session",
-                "0.81.0 and others; settings, turn outcomes and sub-agents by parsers (unverified)",
+                "0.81.0, 0.215.0 and others; sub-agents and forks by parsers (unverified)",
                 "the last turn's outcome; without it complete when the last answer asks for no tool",
             ),
         ),

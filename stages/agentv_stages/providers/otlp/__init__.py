@@ -7,7 +7,8 @@ from agentv_stages.model.provider import About, Dialect, Head, Provider
 from agentv_stages.providers.generic.tools import TABLE
 from agentv_stages.providers.otlp.decoder import OtlpDecoder
 from agentv_stages.providers.otlp.names import MARKS
-from agentv_stages.providers.otlp.wire import as_list, as_object, parts_of
+from agentv_stages.providers.otlp.values import as_list, as_object
+from agentv_stages.providers.otlp.wire import parts_of
 
 # Recognises OTLP JSON with spans of agents by its first records.
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from agentv_stages.providers.otlp import names
-from agentv_stages.providers.otlp.wire import SpanFacts, as_list, as_object
+from agentv_stages.providers.otlp.values import as_list, as_object
+from agentv_stages.providers.otlp.wire import SpanFacts
 
 _INDEX = re.compile(r"(\d+)\.(.*)", re.DOTALL)
 

@@ -37,7 +37,8 @@ from agentv_stages.providers.otlp.contents import (
     whole_first,
 )
 from agentv_stages.providers.otlp.tree import Answer, Call, Trace, responses, tool_name
-from agentv_stages.providers.otlp.wire import SpanFacts, as_list
+from agentv_stages.providers.otlp.values import as_list
+from agentv_stages.providers.otlp.wire import SpanFacts
 
 _STATUSES: dict[str, Status] = {
     "complete": "complete",

@@ -1,16 +1,19 @@
-"""OTLP JSON, and Tempo's form of it, to spans with plain attributes; spans that cannot be used are named.
+"""OTLP JSON, and the forms of Tempo and Jaeger, to spans with plain attributes; spans that cannot be used are named.
 
 Source: opentelemetry-proto's JSON mapping; numbers as text or as numbers, ids in hexadecimal or base64, attributes of
-any type. Tempo writes `batches` and `instrumentationLibrarySpans`.
+any type. Tempo writes `batches` and `instrumentationLibrarySpans`; Jaeger is in `jaeger`.
 """
 
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec import Struct
+
+from agentv_stages.providers.otlp.jaeger import jaeger_spans
+from agentv_stages.providers.otlp.values import as_list, as_object, items_of
 
 _MOST_DEPTH = 20
 
@@ -58,23 +61,6 @@ class Unusable(ValueError):
     """A span that cannot be used; the message says why."""
 
 
-def as_object(value: Any) -> dict[str, Any]:
-    """A decoded JSON value if it is an object; otherwise an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """A decoded JSON value if it is an array; otherwise an empty one."""
-    found: list[Any] = value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-    return found
-
-
-def _items(value: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
-    """The objects of a list under one of the names."""
-    found = next((value[name] for name in names if isinstance(value.get(name), list)), None)
-    return [as_object(item) for item in as_list(found) if isinstance(item, dict)]
-
-
 def _object(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The object under one of the names."""
     return as_object(next((value[name] for name in names if isinstance(value.get(name), dict)), None))
@@ -84,16 +70,19 @@ def parts_of(record: Mapping[str, Any]) -> Iterator[Part]:
     """The parts of one export request, or of a document with a whole trace."""
     trace = _object(record, "trace") or record
     for resource in (
-        *_items(trace, "resourceSpans", "resource_spans", "batches"),
-        *_items(trace, "resourceLogs", "resource_logs"),
+        *items_of(trace, "resourceSpans", "resource_spans", "batches"),
+        *items_of(trace, "resourceLogs", "resource_logs"),
     ):
         attributes = plain(_object(resource, "resource").get("attributes"))
-        for scope in _items(
+        for scope in items_of(
             resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs"
         ):
             name = _object(scope, "scope", "instrumentationLibrary").get("name")
-            spans, logs = _items(scope, "spans"), _items(scope, "logRecords", "log_records")
+            spans, logs = items_of(scope, "spans"), items_of(scope, "logRecords", "log_records")
             yield Part(attributes, name if isinstance(name, str) else "", spans, logs)
+    if "resourceSpans" not in trace:
+        for resource, scope_name, span in jaeger_spans(record):
+            yield Part(resource, scope_name, [span], [])
 
 
 def plain(pairs: object, depth: int = 0) -> dict[str, Any]:
@@ -175,7 +164,7 @@ def span_of(span: Mapping[str, Any], part: Part, number: int, place: tuple[int, 
         part.scope,
         version if isinstance(version, str) else None,
         plain(span.get("attributes")),
-        [Event(str(event.get("name")), plain(event.get("attributes"))) for event in _items(span, "events")],
+        [Event(str(event.get("name")), plain(event.get("attributes"))) for event in items_of(span, "events")],
         number,
         *place,
     )
