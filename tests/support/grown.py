@@ -147,7 +147,9 @@ def _grows(value: Any) -> bool:
 
 
 def _rows(transcript: Path) -> list[str]:
-    """The rows in any order: those of several files are numbered in the order of reading, and the first has the
-    totals."""
+    """The rows in any order: those of several files are numbered in the order of reading, their calls too, and
+    the first has the totals."""
     rows = rows_of(transcript)
+    for row in rows:
+        row["metadata"]["agentv_stream"].pop("order", None)
     return sorted(json.dumps({k: v for k, v in row.items() if k not in ("message_index", *TOTALS)}) for row in rows)
