@@ -9,7 +9,7 @@ So an id alone proves nothing. What decides depends on the record (`Source.answe
   are one answer, even if results came in between, for calls run while the answer is written. Pieces with different
   usage are several. Without usage (or with 0 tokens), a piece after a result begins another answer. So does, whatever
   the usage, a piece after an input of the user or of another request. But a piece that repeats a block of the answer
-  belongs to it, unless their usage differs.
+  belongs to it, unless their usage differs, or their request.
 
 The first answer under an id keeps it; later ones get `<id>/2`, `<id>/3`… Everything after this (turns, tokens, model
 calls, messages) compares ids only.
@@ -193,7 +193,9 @@ def _found(
     latest: Answer | None = None
     for answer in reversed(answers):
         if prompt is not None and answer.prompt == prompt:
-            if _may_go_on(answer, stream, request, inputs) or _repeats(answer, blocks):
+            if _may_go_on(answer, stream, request, inputs):
+                return answer
+            if _repeats(answer, blocks) and not _other_request(answer, request):
                 return answer
         elif latest is None and answer.stream == stream:
             latest = answer
@@ -204,8 +206,11 @@ def _found(
 
 
 def _may_go_on(answer: Answer, stream: str, request: int, inputs: int) -> bool:
-    other_request = request != answer.number and PIECES not in (request, answer.number)
-    return answer.stream == stream and answer.inputs == inputs and not other_request
+    return answer.stream == stream and answer.inputs == inputs and not _other_request(answer, request)
+
+
+def _other_request(answer: Answer, request: int) -> bool:
+    return request != answer.number and PIECES not in (request, answer.number)
 
 
 def _repeats(answer: Answer, blocks: Sequence[str]) -> bool:

@@ -43,6 +43,13 @@ def contents_of(events: Events, at: int) -> int:
     return contents
 
 
+def piece_summed(event: AnyEvent) -> int:
+    """A checksum of 32 bits of a piece of a text; 0 for another event."""
+    if isinstance(event, AssistantText | Reasoning) and event.delta:
+        return crc32(event.text_json, _part(event))
+    return 0
+
+
 def id_summed(event: AnyEvent) -> int:
     """A checksum of 32 bits of the id of an event's message; 0 for an event without one."""
     return _of(getattr(event, "message_id", "") or getattr(event, "key", ""))

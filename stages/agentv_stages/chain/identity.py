@@ -5,14 +5,14 @@ model call. Resumed sessions, compactions that write the history again, logs mer
 that send twice all repeat whole records. A record repeats an earlier one of its stream, however far back, if it has the
 same id, time and contents; its other members (branch, version, folder) may differ. A record without an id, or
 without a time, must also be as long. If it has no id, but the log gives its message one, that id must be equal. A
-record without both never counts as repeated, nor does a piece of a text.
+record without both never counts as repeated, nor does a piece of a text before a later one has come.
 """
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from agentv_stages.chain.answers import Answer, Answers, Block
-from agentv_stages.chain.contents import BLOCKS, REPEATED, contents_of, id_summed, summed
+from agentv_stages.chain.contents import BLOCKS, REPEATED, contents_of, id_summed, piece_summed, summed
 from agentv_stages.chain.known_records import MOST_NOTED, KnownRecords, KnownState
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
@@ -45,6 +45,7 @@ class StreamState(Struct, array_like=True):
     shared: list[str]
     results: int
     inputs: int
+    latest_ms: int = -1
 
 
 class IdentityState(Struct, array_like=True):
@@ -62,15 +63,19 @@ class _Stream:
 
     `shared` are ids of two records in a row that differ in time or contents: one word was put in the place of all ids,
     so it proves nothing. `native` is the message id of the current answer, if its tokens are known and
-    nothing came after it; `number` is its request, `plain`: it may keep its id.
+    nothing came after it; `number` is its request, `plain`: it may keep its id. `latest_ms` is the time of the latest
+    event of a record that is no piece of an answer.
     """
 
-    __slots__ = ("inputs", "known", "last_contents", "last_id", "native", "number", "plain", "results", "shared")
+    __slots__ = (
+        *("inputs", "known", "last_contents", "last_id", "latest_ms", "native", "number", "plain", "results", "shared"),
+    )
 
     def __init__(self) -> None:
         self.known = KnownRecords()
         self.last_contents = 0
         self.last_id = ""
+        self.latest_ms = -1
         self.shared: set[str] = set()
         self.results = 0
         self.inputs = 0
@@ -310,13 +315,25 @@ class Identity:
         """Whether an earlier record said this. One record may say it several times."""
         base_id, time_ms = source.base_id, source.time_ms
         contents = summed(event) if base_id or time_ms is not None else 0
+        stream, known = self._stream, self._stream.known
+        late = False
+        if time_ms is not None:
+            late = time_ms < stream.latest_ms
+            stream.latest_ms = max(stream.latest_ms, time_ms)
         if not contents:
-            return False
+            piece = piece_summed(event)
+            # Two pieces of one moment may be equal. When a later event has come, the moment is over.
+            return (
+                time_ms is not None
+                and piece != 0
+                and known.has_contents(base_id, time_ms, piece + source.length)
+                and late
+            )
         if not base_id or time_ms is None:
             contents += source.length
         if not base_id and source.answer is not None:
             contents += id_summed(event)
-        if self._stream.known.has_contents(base_id, time_ms, contents):
+        if known.has_contents(base_id, time_ms, contents):
             return contents not in self._own
         self._own.append(contents)
         return False
@@ -330,7 +347,9 @@ class Identity:
 
     def snapshot(self) -> IdentityState:
         streams = {
-            name: StreamState(s.known.snapshot(), s.last_id, s.last_contents, sorted(s.shared), s.results, s.inputs)
+            name: StreamState(
+                *(s.known.snapshot(), s.last_id, s.last_contents, sorted(s.shared), s.results, s.inputs, s.latest_ms)
+            )
             for name, s in self._streams.items()
         }
         return IdentityState(streams, self._answers.snapshot(), self._file, self._row, list(self._own))
@@ -343,5 +362,6 @@ class Identity:
             stream.known.restore(saved.known)
             stream.last_id, stream.last_contents = saved.last_id, saved.last_contents
             stream.shared, stream.results, stream.inputs = set(saved.shared), saved.results, saved.inputs
+            stream.latest_ms = saved.latest_ms
         self._answers.restore(state.answers)
         self._file, self._row, self._own = state.file, state.row, state.own

@@ -105,7 +105,7 @@ def _speaking(at: Connection, thought: bool, native: str | None, source: Source)
     answer = answer_of(at, source.stream, source, fresh) if fresh or known is None else known
     if native and not thought and not answer.native:
         answer.native = native
-        if fresh:
+        if fresh and not at.state.natives.again(f"{source.stream} {native}"):
             answer.id = native
     return answer
 

@@ -99,6 +99,8 @@ class AcpState(Struct):
     requests: dict[str, str] = {}
     answered: Repeats = field(default_factory=Repeats, name="told")
     """The answers to prompts seen so far."""
+    natives: Repeats = field(default_factory=Repeats)
+    """The agent's ids of messages, each on its stream: an answer after a result is another, whatever its id."""
     permissions: dict[str, PermissionRequest] = field(default_factory=dict[str, PermissionRequest], name="asked")
     aliases: dict[str, str] = {}
     """Other ids of calls: of permission requests, or of calls that were announced after their request."""

@@ -11,6 +11,7 @@ import re
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import COPIED_BESIDE
 from agentv_stages.model.batch import Batch, Record
@@ -101,7 +102,8 @@ class TranscriptDecoder:
         if self.context.begun_ms is not None:
             batch.ignore(COPIED_BESIDE)
             return
-        source = self.context.source(record, parse_iso(entry.created_at))
+        step = f"step-{record.row if entry.step_index is None else entry.step_index}"
+        source = self.context.source(record, parse_iso(entry.created_at), step)
         if record.row == 0:
             self._session(source, batch)
         kind = entry.type
@@ -137,7 +139,7 @@ class TranscriptDecoder:
             batch.events.append(SessionInfo(source, "-model", model=state.model))
         found = _REQUEST.match(text)
         body = to_raw(found[1]) if found is not None else text_json(entry.content)
-        batch.events.append(UserText(source, "", body, f"step-{source.row}"))
+        batch.events.append(UserText(source, "", body, source.base_id))
 
     def _title(self, entry: Entry, source: Source, batch: Batch) -> None:
         """A checkpoint has the objective of the session. It claims that the conversation was cut, which is not so."""
@@ -150,7 +152,8 @@ class TranscriptDecoder:
             batch.ignore(entry.type)
 
     def _answer(self, entry: Entry, source: Source, batch: Batch) -> None:
-        state, message_id, events = self.state, f"step-{source.row}", batch.events
+        source = replace(source, answer=source.time_ms)  # what was taken back may leave its number to another step
+        state, message_id, events = self.state, source.base_id, batch.events
         requests = [(call, *requested(call.name, call.args, nested=self.nested)) for call in entry.tool_calls or ()]
         if has_value(entry.thinking):
             events.append(Reasoning(source, "", message_id, text_json(entry.thinking), model=state.model))
@@ -187,7 +190,7 @@ class TranscriptDecoder:
             return
         if entry.status == "RUNNING" and step is not None:
             state.running = [*state.running[1 - MOST_RUNNING :], step]
-        call_id = state.open.pop(0) if state.open else f"step-{source.row}"
+        call_id = state.open.pop(0) if state.open else source.base_id
         head = text_of(text_json(entry.content))[:_HEAD]
         outcome, code = _ending(entry, head, shell=call_id in state.shells)
         duration, end = None, source
@@ -196,7 +199,7 @@ class TranscriptDecoder:
             begun, ended = parse_iso(times[1]), parse_iso(times[2])
             if begun is not None and ended is not None:
                 duration = whole_ms(ended - begun)
-                end = Source(source.file, source.row, source.offset, source.length, ended, source.stream)
+                end = replace(source, time_ms=ended)
         output = text_json(entry.content) if has_value(entry.content) else None
         batch.events.append(ToolResult(end, "", call_id, output, outcome, code, duration))
 

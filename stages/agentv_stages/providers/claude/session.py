@@ -77,6 +77,7 @@ _ROOT = b'"parentUuid":null'
 _GOES_ON = b'"logicalParentUuid"'  # a compaction: the record after it has no parent, yet continues the session
 FINAL_STOPS = frozenset(("end_turn", "stop_sequence", "max_tokens", "refusal"))
 PLACEHOLDER = 8  # message_start reports 1 to 8 output tokens; no finished answer in old logs has so few
+MOST_ENDS = 1_000
 
 
 class SessionState(Struct):
@@ -97,6 +98,7 @@ class SessionState(Struct):
     queue: Queue = field(default_factory=Queue)
     copies: Copies | None = field(default_factory=Copies)
     forked: bool = False
+    ends: list[str] = []  # of the processes that saved a total: the line has no id
 
 
 class SessionDecoder:
@@ -331,7 +333,9 @@ class SessionDecoder:
         elif kind == "ended-by-model":
             event = Notification(renamed(source, generated(record.original)), "", kind, "the model ended the session")
         elif kind == "cost-state":
-            if line.modelUsage and not self.state.forked:  # a fork's totals continue those of its parent
+            if self._is_total_again(line):
+                batch.ignore("cost-state/again")
+            elif line.modelUsage and not self.state.forked:  # a fork's totals continue those of its parent
                 batch.events.extend(model_shares(source, line.modelUsage))
                 event = saved_usage(source, line)
             else:
@@ -342,6 +346,16 @@ class SessionDecoder:
             batch.unknown_type(kind or "(no type)", record)
         if event is not None:
             batch.events.append(event)
+
+    def _is_total_again(self, line: MetaLine) -> bool:
+        """Whether an earlier line had this total: history that is written again brings it back."""
+        if line.startTime is None or line.totalDuration is None:
+            return False
+        end, ends = f"{line.startTime} {line.totalDuration} {line.totalCostUSD}", self.state.ends
+        if end in ends:
+            return True
+        self.state.ends = [*ends[1 - MOST_ENDS :], end]
+        return False
 
     def _late_id(self, line: MetaLine, source: Source, batch: Batch) -> None:
         """Takes the session id from a queue operation: it is the first line of a headless session."""

@@ -1,9 +1,10 @@
 """Tokens in Codex's logs. In: counts of a model call, or cumulative totals. Out: token usage. Codex counts as we do."""
 
 from operator import sub
+from zlib import crc32
 
 from msgspec import Raw
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import Source, TokenUsage
@@ -20,11 +21,12 @@ def recorded(decoder: Calls, p: Payload, source: Source, batch: Batch) -> None:
     if usage is None:
         batch.ignore("token_usage_record")
         return
-    if decoder.state.repeats.again(p.response_id):
+    grown = crc32(p.thread_token_usage)  # distinguishes calls that share an id
+    if p.response_id and decoder.state.repeats.again(f"{p.response_id} {grown}"):
         batch.ignore("token_usage_record, repeated")
         return
     key = p.response_id or f"u{source.row}"
-    batch.events.append(of_call(source, key, decoder.state.model, usage))
+    batch.events.append(of_call(replace(source, answer=grown or None), key, decoder.state.model, usage))
     decoder.end_answer()
 
 

@@ -158,6 +158,7 @@ class Payload(ItemPayload):
     info: Raw = ABSENT
     usage: Tokens | None = None
     response_id: str | None = None
+    thread_token_usage: Raw = ABSENT
     message: Raw = ABSENT
     text: Raw = ABSENT
     turn_id: str | None = None

@@ -162,8 +162,10 @@ class EventsDecoder:
         if state.repeats.again(line.id, checksum(record.data)):
             batch.ignore("assistant.message/again")
             state.failure, state.aborted = None, False
-            if state.pending:
-                pending_of(state, agent or started_by).clear()
+            pending = pending_of(state, agent or started_by)
+            pending.clear()
+            if data.reasoningText is not ABSENT:
+                pending.answer_thought = crc32(to_raw(text_of(text_json(data.reasoningText))))
             return
         source = self.source(line, record, started_by)
         parent = self._parent(agent, started_by) if agent or started_by else None

@@ -9,6 +9,7 @@ Source: public logs; parsers of 2026.
 from zlib import crc32
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import COPIED, other_session
 from agentv_stages.chain.pruning import decode_member
@@ -127,7 +128,7 @@ class SessionDecoder:
             for i, block in enumerate(found):
                 self._input(block, f"-{i}", message_id, source, batch, injected=entry.visibility == "llm_only")
         elif role == "assistant":
-            self._answer(found, message_id, source, batch)
+            self._answer(found, message_id, replace(source, answer=source.time_ms), batch)
         else:
             batch.unknown_type(f"message/{role}", record)
 

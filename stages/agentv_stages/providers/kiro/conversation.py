@@ -5,7 +5,10 @@ End rule: there is no end record; an answer that asks for no tool is a good end.
 Source: Amazon Q CLI, published source of April 2026; no real conversation was seen.
 """
 
+from zlib import crc32
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agentv_stages.chain.pruning import read_each
 from agentv_stages.model.batch import Batch, Record
@@ -110,6 +113,7 @@ class ConversationDecoder:
             batch.events.append(UserText(source, f"-{place}", text_json(inputs.prompt), f"user-{place}"))
 
     def _answer(self, reply: Reply, place: str, source: Source, batch: Batch) -> None:
+        source = replace(source, answer=crc32(place.encode()) or 1)
         message_id, model, uses = reply.message_id or f"answer-{place}", self.state.model, reply.tool_uses or ()
         text = text_json(reply.content)
         if text != EMPTY_STRING:

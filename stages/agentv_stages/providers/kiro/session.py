@@ -10,6 +10,7 @@ Source: Kiro CLI 2.5.1 to 2.x, sessions of June to August 2026.
 import re
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import other_session
 from agentv_stages.chain.pruning import decode_member
@@ -81,7 +82,7 @@ class SessionDecoder:
         if kind == "Prompt":
             self._prompt(found, message_id, source, batch)
         elif kind == "AssistantMessage":
-            self._answer(found, message_id, source, batch)
+            self._answer(found, message_id, replace(source, answer=record.row + 1), batch)
         elif kind == "ToolResults":
             self._results(found, data, source, batch)
         elif kind in NOTICES:
