@@ -37,7 +37,7 @@ class Finds(Registered):
             self.advance(number)
 
     def of(self, path: Path) -> Followed:
-        session = self.register.wake(self.register.entries[str(path)].number)
+        session = self.register.wake(self.register.known.entries[str(path)].number)
         assert session is not None
         return session
 
@@ -48,7 +48,7 @@ def test_each_log_is_a_session_and_is_found_once(tmp_path: Path) -> None:
     finds.write("p0/empty.jsonl", [])
     finds.scan()
     assert len({finds.of(log).number for log in logs}) == 3
-    assert set(finds.register.entries) == {str(log) for log in logs}
+    assert set(finds.register.known.entries) == {str(log) for log in logs}
     before = list(finds.advanced)
     finds.scan()
     assert finds.advanced == before
@@ -87,7 +87,7 @@ def test_what_is_not_wanted_is_left_alone_until_it_is(tmp_path: Path) -> None:
     finds = Finds(tmp_path, wanted=wanted.__contains__)
     log = finds.write("a.jsonl", RECORDS[:3])
     finds.scan()
-    assert finds.register.entries[str(log)].kind == "ignored"
+    assert finds.register.known.entries[str(log)].kind == "ignored"
     wanted.add(str(log))
     finds.write("a.jsonl", RECORDS[3:])
     assert finds.finding.changed(str(log)) == 0
@@ -121,7 +121,7 @@ def test_a_change_is_told_once_it_is_one(tmp_path: Path) -> None:
     assert finds.finding.changed(str(tmp_path / "other")) == 0
     log.unlink()
     assert finds.finding.changed(str(log)) == number
-    finds.register.entries[str(log)].gone = True
+    finds.register.known.entries[str(log)].gone = True
     assert finds.finding.changed(str(log)) == 0
     finds.close()
 

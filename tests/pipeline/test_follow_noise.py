@@ -22,9 +22,9 @@ def test_endless_noise_is_given_up_and_not_held(tmp_path: Path) -> None:
         catch_up(follower)
     read = follower.counts.bytes
     (session,) = follower.hot.values()
-    assert session.given_up
-    assert session.detector is not None
-    assert not session.detector.held
+    assert session.recognition.given_up
+    assert session.recognition.detector is not None
+    assert not session.recognition.detector.held
     assert not session.seen.new
     for _ in range(3):
         with log.open("ab") as file:

@@ -35,7 +35,7 @@ def test_what_a_cursor_says_is_taken_stays_so(tmp_path: Path) -> None:
     assert first.outputs is not None
     assert first.outputs.state is not None
     place.put(first)
-    place.register.taken[str(first.outputs.state.path(".transcript.jsonl"))] = first.number
+    place.register.places.taken[str(first.outputs.state.path(".transcript.jsonl"))] = first.number
     place.register.drop(first)
     assert name_of(begun(place, "other/a.jsonl")) == f"{SESSION}-2"
     place.close()

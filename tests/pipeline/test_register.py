@@ -46,10 +46,10 @@ def test_a_blocked_session_goes_back_to_its_last_commit_with_its_files(tmp_path:
     place.put(session)
     part = place.write("b.jsonl", RECORDS[7:])
     session.join(str(part))
-    register.entries[str(part)] = register.entries[session.main]
+    register.known.entries[str(part)] = register.known.entries[session.main]
     register.trouble(session.number, OSError("no room"))
-    assert set(register.entries) == {session.main}
-    assert register.entries[session.main].signature is None
+    assert set(register.known.entries) == {session.main}
+    assert register.known.entries[session.main].signature is None
     assert session.number not in register.hot
     read = {session.main: Path(session.main).stat().st_size, str(part): 0}
     assert register.troubles[session.number] == Trouble("no room", 1000.5, 0.5, read=read)
@@ -81,7 +81,7 @@ def test_a_blocked_session_that_was_never_committed_is_begun_anew_and_keeps_its_
     assert again.number != session.number
     assert again.inputs[0].file.position == 0
     assert list(register.troubles) == [again.number]
-    assert list(register.natives.values()) == [again.number]
+    assert register.ids.in_folder(str(place.logs), "claude-session", SESSION) == again.number
     assert again.inputs[0].file.same_file() == session.inputs[0].file.same_file()
     place.close()
 

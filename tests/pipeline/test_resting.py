@@ -129,6 +129,6 @@ def test_what_is_no_log_is_ignored_from_then_on(tmp_path: Path) -> None:
     session = rests.register.open(str(path))
     rests.read(session)
     rests.rest()
-    assert session.strange
-    assert rests.register.entries[str(path)].kind == "ignored"
+    assert session.recognition.strange
+    assert rests.register.known.entries[str(path)].kind == "ignored"
     rests.close()

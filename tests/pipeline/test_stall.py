@@ -3,7 +3,7 @@
 import pytest
 
 from agentv_stages.model.event import AnyEvent, Notification, SessionEnd
-from agentv_stream.following.stall import ABANDONED_SECONDS, Progress
+from agentv_stream.live.stall import ABANDONED_SECONDS, Progress
 from support.events import at, call, result, text
 
 START = 1_767_225_600_000

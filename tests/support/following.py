@@ -3,14 +3,17 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from agentv_stream.discovery.places import find_roots
+from agentv_stream.following.actions import Actions
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.followed import Listener
+from agentv_stream.following.standings import Standings
 from agentv_stream.settings import Settings, StreamLog
 
 
@@ -37,14 +40,24 @@ class Desk:
     def say(self, event: str, **facts: object) -> None:
         self.said.append(event)
 
-    def follower(self, stream_log: StreamLog = "false", settle_seconds: float = 0.0, **plan: Any) -> Follower:
+    def follower(
+        self,
+        stream_log: StreamLog = "false",
+        settle_seconds: float = 0.0,
+        actions: Actions | None = None,
+        standings: Standings | None = None,
+        listeners: Sequence[Listener] = (),
+        **plan: Any,
+    ) -> Follower:
         """A new follower that continues with the cursors of the previous one; it settles at once."""
         self.close()
         self.store = CursorStore(self.state, self.consumer)
         self.in_use.add(self)
         settings = Settings(out=self.out, stream_log=stream_log)
         made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=settle_seconds, **plan)
-        follower = Follower(made, self.store, self.say, self.emitted.append, self.clock, self.wall_ms)
+        follower = Follower(
+            made, self.store, self.say, self.emitted.append, self.clock, self.wall_ms, actions, standings
+        )
         follower.begin()
         return follower
 

@@ -8,7 +8,6 @@ from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
-from agentv_stream.following.saving import save, saved
 from agentv_stream.settings import Settings
 
 
@@ -39,14 +38,14 @@ class Registered:
         for one in session.inputs:
             one.file.look()
             session.read(one, 0, 1 << 30)
-            self.register.entries[one.path].signature = one.file.signature
+            self.register.known.entries[one.path].signature = one.file.signature
 
     def put(self, session: Followed) -> None:
         """Commits a session now, whether or not it is due."""
         assert self.store is not None
         with self.store.database.transaction():
-            save(session, self.store)
-        saved(session)
+            session.save(self.store)
+        session.note_saved()
 
     def close(self) -> None:
         for session in list(self.register.hot.values()):

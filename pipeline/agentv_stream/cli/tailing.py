@@ -31,10 +31,10 @@ from agentv_stream.following.cursor_database import state_folder
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.follow_plan import Plan, Say
+from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.keep import keep_rule
 from agentv_stream.following.running import Running
-from agentv_stream.following.service_log import StandardOutput, make_say
+from agentv_stream.following.service_log import Say, StandardOutput, make_say
 from agentv_stream.following.tail import tail
 from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import export_of
@@ -48,6 +48,7 @@ from agentv_stream.units import seconds_of
 if TYPE_CHECKING:
     from agentv_stream.following.actions import Actions
     from agentv_stream.following.dataset_feed import DatasetFeed
+    from agentv_stream.following.followed import Listener
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,13 +113,15 @@ def run_tail(options: TailOptions) -> int:
             if store.database.set_aside is not None:
                 notify("the cursors are damaged and set aside; all is read again", path=store.database.set_aside)
         _export(options, settings, plan, running, notify)
-        actions = plan.actions = _actions(options, plan, notify)
+        actions, standings = _actions(options, plan, notify), None
         if running.metrics is not None or (actions is not None and actions.on_stalled):
             from agentv_stream.following.standings import Standings
 
-            plan.standings = Standings()
-        _measure(plan, running)
-        follower = Follower(plan, store, notify, running.output)
+            standings = Standings()
+        listeners = _measure(running)
+        follower = Follower(
+            plan, store, notify, running.output, actions=actions, standings=standings, listeners=listeners
+        )
         running.keep = partial(keep, follower) if keep is not None else None
         running.feed = _feed(options, settings, follower, notify)
         if running.metrics is not None:
@@ -189,14 +192,15 @@ def _feed(options: TailOptions, settings: Settings, follower: Follower, notify: 
     return DatasetFeed(follower, order, notify)
 
 
-def _measure(plan: Plan, running: Running) -> None:
+def _measure(running: Running) -> "list[Listener]":
     """Prepares the metrics of sessions, if metrics are served."""
-    if running.metrics is not None:
-        from agentv_stream.following.session_metrics import SessionMetrics
-        from agentv_stream.rates import rates_if
+    if running.metrics is None:
+        return []
+    from agentv_stream.following.session_metrics import SessionMetrics
+    from agentv_stream.rates import rates_if
 
-        running.sessions = SessionMetrics(rates_if(None))
-        plan.listeners.append(running.sessions)
+    running.sessions = SessionMetrics(rates_if(None))
+    return [running.sessions]
 
 
 def _in_use(follower: Follower) -> set[int]:

@@ -25,9 +25,9 @@ from agentv_stages.model.tokens import TokenTotals, token_totals
 from agentv_stages.session.chain import SessionChain
 from agentv_stages.trajectory import Case
 from agentv_stream.errors import UsageError
-from agentv_stream.following.follow_plan import Say
 from agentv_stream.following.followed import Followed, Listener
-from agentv_stream.following.stall import Stall
+from agentv_stream.following.service_log import Say
+from agentv_stream.live.stall import Stall
 from agentv_stream.nearest import suggestion
 from agentv_stream.outputs.naming import RESULT, TRANSCRIPT
 
@@ -140,7 +140,7 @@ class Actions(Listener):
         self._add(session, chain, Outputs(transcript=transcript), "stalled", "stalled", stall.text, [])
 
     def _violated(self, session: Followed, chain: SessionChain, outputs: Outputs, cases: list[str]) -> None:
-        prefix = session.makes.specs[:16]
+        prefix = session.shared.plan.specs[:16]
         for case in chain.cases:
             at = case.decided.at if case.decided is not None else None
             if case.name in cases and at is not None and at.offset < session.inputs[0].mute_until:

@@ -4,8 +4,8 @@ A file that was taken for a session of its own is handed over.
 """
 
 from agentv_stream.discovery.discover import RememberingFolder
-from agentv_stream.following.follow_plan import KnownFile
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.known_files import KnownFile
 from agentv_stream.following.register import Register
 from agentv_stream.outputs.naming import TRANSCRIPT
 
@@ -28,12 +28,12 @@ class Companions:
             if session.forked_since(self.folder):
                 self._register.due.add(session.number)
             for log in session.companions(self.folder):
-                entry = self._register.entries.get(log.path)
+                entry = self._register.known.entries.get(log.path)
                 if entry is not None and entry.kind == "end" and entry.signature is not None:
                     log.mute_until = entry.signature.size
                 elif entry is not None and entry.number:
                     self._hand_over(entry.number, log.path)
-                self._register.entries[log.path] = KnownFile(None, session.number)
+                self._register.known.entries[log.path] = KnownFile(None, session.number)
                 self._register.due.add(session.number)
                 added = True
         except Exception as error:
@@ -55,13 +55,13 @@ class Companions:
         if other.chain is not None:  # else nothing of it was reported
             self._register.say("belongs to another session from now on", path=path)
         if other.outputs is not None and other.outputs.state is not None:
-            self._register.taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
+            self._register.places.taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
             other.outputs.remove()
         self._register.drop(other)
-        self._register.forget_native(number)
+        self._register.ids.forget(number)
         self._register.due.discard(number)
         self._register.troubles.pop(number, None)
         for log in other.inputs:
-            self._register.entries.pop(log.path, None)
+            self._register.known.entries.pop(log.path, None)
         if self._register.store is not None and other.saved:
             self._register.store.forget([number])

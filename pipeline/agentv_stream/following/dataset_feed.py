@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from agentv_stages.model.batch import Batch
 from agentv_stream.bulk.feeding import Delivery, Order
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.follow_plan import Say
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.service_log import Say
 
 EVERY_SECONDS = 60.0  # at least, between two batches
 SHARE = 20  # and so many times as long as the last batch took

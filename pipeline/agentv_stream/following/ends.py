@@ -33,7 +33,8 @@ class Ends:
         register = self._register
         if register.plan.begin != "end" or register.store is None:
             return
-        sizes = {listed.path: self.of(listed) for listed in found if listed.main and listed.path not in register.apart}
+        apart = register.known.apart
+        sizes = {listed.path: self.of(listed) for listed in found if listed.main and listed.path not in apart}
         elsewhere = {
             path: size
             for path, size in self._before().items()

@@ -12,8 +12,8 @@ from agentv_stages.providers import get_provider
 from agentv_stream.discovery.places import Found, logical_name
 from agentv_stream.following.companions import Companions
 from agentv_stream.following.ends import Ends
-from agentv_stream.following.follow_plan import KnownFile
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.known_files import KnownFile
 from agentv_stream.following.newcomers import Newcomers
 from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import Rotation
@@ -40,7 +40,7 @@ class Finding:
     def __init__(self, register: Register, rotation: Rotation, companions: Companions) -> None:
         self._register = register
         self._rotation = rotation
-        self._newcomers = Newcomers(register, rotation)
+        self._newcomers = Newcomers(register)
         self._companions = companions
         self._undecided: dict[int, Found] = {}  # new sessions without a whole record
         self._beside: set[tuple[int, int]] = set()  # sessions whose companions were looked for in these listings
@@ -58,35 +58,35 @@ class Finding:
     def scan(self) -> Iterator[int]:
         """Examines all files: new ones become sessions or parts of one, and are read."""
         self._by_folder = None
-        found = self._register.found = self.listing.take()
+        found = self._register.known.found = self.listing.take()
         self._rotation.scanned(found)
         self.missing = [root.path for root in self._register.plan.roots if not is_there(root.path)]
         new = [
             listed
             for listed in found.values()
-            if listed.path not in self._register.entries and listed.main and listed.signature.size
+            if listed.path not in self._register.known.entries and listed.main and listed.signature.size
         ]
-        new = self.listing.fresh([listed for listed in new if listed.path not in self._register.apart])
+        new = self.listing.fresh([listed for listed in new if listed.path not in self._register.known.apart])
         if new:
-            self._newcomers.known.index()
+            self._register.known.index()
         # Most agents' file names contain the time: so parents come before the sub-agents that they start.
-        new.sort(key=_oldest_first if self._began or self._register.taken else _parents_first)
+        new.sort(key=_oldest_first if self._began or self._register.places.taken else _parents_first)
         children = self._newcomers.children_among(new, self._companions.folder)
         new.sort(key=lambda listed: listed.path in children)
         for listed in new:  # renamed files first, before those that took their places
-            self._newcomers.renamed(listed)
+            self._rotation.renamed(listed)
         for listed in new:
-            if listed.path in self._register.entries:
+            if listed.path in self._register.known.entries:
                 continue
             number = yield from self._new(listed)
             if number:
                 yield number
                 session = self._register.hot.get(number)
                 if session is not None:
-                    self._newcomers.known.add(part.path for part in session.inputs)
+                    self._register.known.add(part.path for part in session.inputs)
                     if session.provider is None:
                         self._undecided[number] = listed
-        if any(listed.path not in self._register.entries and not listed.main for listed in found.values()):
+        if any(listed.path not in self._register.known.entries and not listed.main for listed in found.values()):
             for session in list(self._register.hot.values()):
                 if session.number in self._register.hot:  # an earlier session in this loop may have taken it over
                     self._companions.add(session)
@@ -96,27 +96,27 @@ class Finding:
 
     def _new(self, listed: Found) -> Steps[int]:
         """Handles a file not seen before; returns its session, 0 for none."""
-        if self._newcomers.renamed(listed) or self._newcomers.known_elsewhere(listed):
+        if self._rotation.renamed(listed) or self._rotation.known_elsewhere(listed):
             return 0
-        if self._began or self._register.taken:
+        if self._began or self._register.places.taken:
             for session in self._near(listed.path):
                 looked = session.number, len(session.inputs)
                 if looked in self._beside:  # the listings are still the same
                     continue
                 if session.provider is not None:
                     self._beside.add(looked)
-                if self._companions.add(session) and listed.path in self._register.entries:
-                    return self._register.entries[listed.path].number
+                if self._companions.add(session) and listed.path in self._register.known.entries:
+                    return self._register.known.entries[listed.path].number
             owner = yield from self._owner(listed)
             if owner is not None:
                 self._companions.add(owner)
-            if listed.path in self._register.entries:
-                return self._register.entries[listed.path].number
+            if listed.path in self._register.known.entries:
+                return self._register.known.entries[listed.path].number
         further = self._newcomers.further_part(listed)
         if further != "no":
-            return self._register.entries[listed.path].number if further == "yes" else 0
+            return self._register.known.entries[listed.path].number if further == "yes" else 0
         if not self._register.plan.wanted(listed.path):
-            self._register.entries[listed.path] = KnownFile(listed.signature, 0, "ignored")
+            self._register.known.entries[listed.path] = KnownFile(listed.signature, 0, "ignored")
             return 0
         if not self._began and self._register.plan.begin == "end":
             return self._from_end(listed, self._ends.of(listed))
@@ -130,7 +130,7 @@ class Finding:
             ).number  # only reading them shows which of its rows are old
         if size < listed.signature.size:
             return self._register.open(listed.path, size).number
-        self._register.entries[listed.path] = KnownFile(listed.signature, 0, "end")
+        self._register.known.entries[listed.path] = KnownFile(listed.signature, 0, "end")
         return 0
 
     def _near(self, path: str) -> list[Followed]:
@@ -140,7 +140,7 @@ class Finding:
         folders = (folder, folder.rpartition("/")[0])
         near = [s for s in self._register.hot.values() if s.main.rpartition("/")[0] in folders]
         while folder.count("/") > 1:
-            entry = self._register.entries.get(folder + ".jsonl")
+            entry = self._register.known.entries.get(folder + ".jsonl")
             session = self._register.wake(entry.number) if entry is not None and entry.number else None
             if session is not None:
                 near.append(session)
@@ -156,12 +156,12 @@ class Finding:
         provider = get_provider(header.provider) if header is not None else None
         if header is None or provider is None or not may_be_companions(provider):
             return None
-        number = self._register.elsewhere.get((header.dialect, header.parent or ""))
+        number = self._register.ids.anywhere(header.dialect, header.parent or "")
         if number:
             return self._register.wake(number)
         if self._by_folder is None:
             self._by_folder = {}
-            for path, entry in self._register.entries.items():
+            for path, entry in self._register.known.entries.items():
                 if entry.kind in ("input", "end"):
                     self._by_folder.setdefault(path.rpartition("/")[0], []).append(path)
         folder = listed.path.rpartition("/")[0]
@@ -190,7 +190,7 @@ class Finding:
 
     def _opened(self, path: str) -> Steps[Followed | None]:
         """The session of a main file, in memory, with its dialect decided."""
-        entry = self._register.entries[path]
+        entry = self._register.known.entries[path]
         number = entry.number
         if entry.kind == "end" and entry.signature is not None:
             number = self._register.open(path, entry.signature.size).number
@@ -206,16 +206,16 @@ class Finding:
         if session is not None:
             session.inputs = [candidate for candidate in session.inputs if candidate.path != listed.path]
             session.dirty = True
-        del self._register.entries[listed.path]
+        del self._register.known.entries[listed.path]
         self._register.due.add(entry.number)
 
     def changed(self, path: str, listed: Found | None = None) -> int:
         """The session of a changed file; 0 for none. A file that was just listed is not examined again."""
-        entry = self._register.entries.get(path)
+        entry = self._register.known.entries.get(path)
         if entry is not None and entry.kind == "copy" and not entry.link and listed is not None:
             if listed.signature != entry.signature:
                 entry.signature = listed.signature
-                self._newcomers.parted(path)  # the next scan finds it as a new file
+                self._rotation.parted(path)  # the next scan finds it as a new file
             return 0
         if entry is None or entry.kind == "copy" or (listed is not None and listed.signature == entry.signature):
             if entry is not None and entry.link and listed is not None:
@@ -240,7 +240,7 @@ class Finding:
             return entry.number
         if entry.kind == "ignored":
             if not entry.number and self._register.plan.wanted(path):
-                del self._register.entries[path]  # its records may say more by now; the next scan finds it as new
+                del self._register.known.entries[path]  # its records may say more by now; the next scan finds it as new
                 return 0
             entry.signature = signature
             if entry.number and not (path.endswith(".json") and signature.size > MOST_STRANGE):

@@ -8,23 +8,33 @@ read again after a restart.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import ToolResult
 from agentv_stream.following.companions import Companions
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding
-from agentv_stream.following.follow_plan import Plan, Say
-from agentv_stream.following.followed import Followed
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.forgetting import Forgetting
+from agentv_stream.following.growing import OpenFiles
 from agentv_stream.following.growing_output import ShortOutput
-from agentv_stream.following.register import SHARE, Register
+from agentv_stream.following.known_files import KnownFile
+from agentv_stream.following.register import SHARE, Register, Trouble
 from agentv_stream.following.repair import Repair
 from agentv_stream.following.resting import Resting
 from agentv_stream.following.rotation import Rotation
+from agentv_stream.following.service_log import Say
+from agentv_stream.following.stored import Stores
 from agentv_stream.outputs.naming import DEFAULT_ROOT, TRANSCRIPT
+
+if TYPE_CHECKING:
+    from agentv_stream.following.actions import Actions
+    from agentv_stream.following.standings import Standings
 
 BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not delay the others
 
@@ -44,24 +54,57 @@ class Follower:
         emit: Callable[[bytes], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        actions: "Actions | None" = None,
+        standings: "Standings | None" = None,
+        listeners: Sequence[Listener] = (),
     ) -> None:
         self.plan, self.store, self.say, self.clock = plan, store, say, clock
-        register = self._register = Register(plan, store, say, emit, clock)
-        self.entries, self.hot, self.taken, self.troubles = (
-            register.entries, register.hot, register.taken, register.troubles,
-        )  # fmt: skip
-        self.counts, self.files, self.stores = register.counts, register.files, register.stores
+        register = self._register = Register(
+            plan, store, say, emit, clock, [own for own in (standings, actions, *listeners) if own is not None]
+        )
+        self.counts, self.standings = register.counts, standings
         self.last_growth = self.clock()
         self.stopping = False  # set from another thread: the round ends after the session that is being read
         self.warm: dict[str, float] = {}  # files that grew recently, with the time
         self._rotation, self._companions = Rotation(register), Companions(register)
         self._finding = Finding(register, self._rotation, self._companions)
         self.repair = Repair(register)
-        self._resting = Resting(register, self._companions, self.repair)
+        self._resting = Resting(register, self._companions, self.repair, actions, standings)
         self._forgetting = Forgetting(register, wall_ms)
-        self.commit = register.commit
-        self.observers = register.makes.observers
+        self.observers = register.shared.observers
         self.observers.append(self._count)
+
+    @property
+    def entries(self) -> dict[str, KnownFile]:
+        """The known files, by path."""
+        return self._register.known.entries
+
+    @property
+    def hot(self) -> OrderedDict[int, Followed]:
+        """The sessions in memory."""
+        return self._register.hot
+
+    @property
+    def taken(self) -> dict[str, int]:
+        """The transcripts that have a session."""
+        return self._register.places.taken
+
+    @property
+    def troubles(self) -> dict[int, Trouble]:
+        """The sessions that wait to be retried."""
+        return self._register.troubles
+
+    @property
+    def files(self) -> OpenFiles:
+        return self._register.files
+
+    @property
+    def stores(self) -> Stores:
+        return self._register.stores
+
+    def commit(self, sessions: list[Followed], force: bool = False) -> None:
+        """Writes cursors, as `Register.commit`."""
+        self._register.commit(sessions, force)
 
     # --- rounds
 
@@ -72,16 +115,16 @@ class Follower:
         for row in self.store.sessions():
             whole = row.settled
             if not self.plan.means(row.main, row.provider):
-                self._register.apart.update((log.path, row.id) for log in row.inputs)
+                self._register.known.apart.update((log.path, row.id) for log in row.inputs)
                 if row.outputs is not None:
                     self.taken[str(row.outputs.path(TRANSCRIPT))] = row.id
                 continue
-            self._register.name(row.main, row.dialect, row.native, row.id)
+            self._register.ids.name(row.main, row.dialect, row.native, row.id)
             if row.outputs is not None:
                 self.taken[str(row.outputs.path(TRANSCRIPT))] = row.id
             self._register.remember(row)
-            if self.plan.standings is not None:
-                self.plan.standings.begin(row)
+            if self.standings is not None:
+                self.standings.begin(row)
             if not self.plan.files:
                 continue
             if not whole:
@@ -119,7 +162,7 @@ class Follower:
         self._rotation.moved.clear()
         paths: Iterable[str] = list(self.entries) if scan else list(self.warm)
         for path in paths:
-            number = self._finding.changed(path, self._register.found.get(path) if scan else None)
+            number = self._finding.changed(path, self._register.known.found.get(path) if scan else None)
             if number:
                 todo[number] = None
         now = self.clock()
@@ -267,7 +310,7 @@ class Follower:
             entry.signature = log.file.signature
             if change != "gone":
                 entry.gone = log.gone = False
-            if session.given_up:
+            if session.recognition.given_up:
                 entry.kind = "refused"
                 session.unsettled = False
                 session.dirty = True
@@ -279,19 +322,19 @@ class Follower:
 
     def pass_over(self, paths: Iterable[str]) -> None:
         """These files are not followed, until `take_up`."""
-        self._register.apart.update(dict.fromkeys(paths, 0))
+        self._register.known.apart.update(dict.fromkeys(paths, 0))
 
     def take_up(self, paths: Iterable[str]) -> None:
         """These files are followed from now on: the next scan finds them as new."""
         for path in paths:
-            self._register.apart.pop(path, None)
+            self._register.known.apart.pop(path, None)
             entry = self.entries.get(path)
             if entry is not None and entry.kind == "ignored" and not entry.number:
                 del self.entries[path]
 
     def caught_up(self) -> None:
         """Reports that all existing logs are read; from now on the beginning of each session is reported."""
-        self._register.fresh = set()
+        self._register.ids.caught_up()
         where = {"outputs": str(self.plan.settings.out or DEFAULT_ROOT / "logs")} if self.plan.files else {}
         self.say("caught up", sessions=self.sessions_known, **where)
 
@@ -305,16 +348,16 @@ class Follower:
     def sessions_known(self) -> int:
         """Number of followed sessions, in memory or not; files that may not be logs do not count."""
         numbers = {entry.number for entry in list(self.entries.values()) if entry.kind == "input"}
-        return len(numbers & self._register.told_apart)
+        return len(numbers & self._register.ids.recognised)
 
     def no_logs(self) -> list[str]:
         """Files given by name whose contents match no known dialect, or another agent's."""
-        told_apart = self._register.told_apart
+        recognised = self._register.ids.recognised
         found = [(path, self.entries.get(path)) for path in self.plan.paths]
         return [
             path
             for path, entry in found
-            if entry is not None and entry.kind in ("input", "ignored", "refused") and entry.number not in told_apart
+            if entry is not None and entry.kind in ("input", "ignored", "refused") and entry.number not in recognised
             if entry.signature is not None and entry.signature.size
         ]
 

@@ -6,12 +6,11 @@ are cut back to the length recorded in the cursor.
 """
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw
 
 from agentv_stages.figures.result import Observer, Outputs
 from agentv_stages.model.batch import Batch
@@ -21,12 +20,12 @@ from agentv_stages.sinks.output import Append, Operation, Patch, Put, Writer
 from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_outputs, suffixes
 from agentv_stages.sinks.suffixes import SPANS
 from agentv_stages.sinks.summary_log import SummaryState
-from agentv_stages.sinks.transcript import GAP_END, Identity
+from agentv_stages.sinks.transcript import Identity
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
-from agentv_stream.following.growing_output import GrowingOutput
-from agentv_stream.following.stall import Standing
+from agentv_stream.following.growing_output import GrowingOutput, Mark, OutputState, hash_of, mark_of
+from agentv_stream.live.stall import Standing
 from agentv_stream.otel.follow import SessionSpans, SpanFeed
 from agentv_stream.outputs.durable import withdraw
 from agentv_stream.outputs.naming import LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
@@ -35,7 +34,6 @@ from agentv_stream.outputs.session_name import is_known
 from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import StreamLog
 
-_TAIL_BYTES = 4096
 SUFFIXES = (*suffixes(), RESULT)
 
 
@@ -61,68 +59,6 @@ class OutputPlace(Protocol):
     def hold(self, folder: Path) -> None:
         """Locks a folder against others. Raises: FolderInUse."""
         ...
-
-
-class Mark(Struct, frozen=True):
-    """By which a whole output is recognised: its length and a hash of its last bytes; `kept` is the part that does not
-    change when the session continues, with a hash of the last bytes of that."""
-
-    length: int
-    tail: str
-    kept: int = 0
-    kept_tail: str = ""
-
-
-def tail_of(path: Path, length: int) -> str:
-    """A hash of the bytes before a length. Raises: OSError."""
-    return _hash_between(path, 0, length)
-
-
-def kept_tail_of(path: Path, length: int) -> str:
-    """As `tail_of`, without the totals in a transcript's first row, which each settling writes. Raises: OSError."""
-    return _hash_between(path, GAP_END if path.name.endswith(TRANSCRIPT) else 0, length)
-
-
-def _hash_between(path: Path, first: int, length: int) -> str:
-    begin = max(first, length - _TAIL_BYTES)
-    with path.open("rb") as file:
-        file.seek(begin)
-        return _hash(file.read(max(0, length - begin)))
-
-
-def _hash(data: bytes) -> str:
-    return blake2b(data[-_TAIL_BYTES:], digest_size=8).hexdigest()
-
-
-def _mark_of(file: GrowingOutput) -> Mark:
-    length = file.path.stat().st_size
-    return Mark(length, tail_of(file.path, length), file.length, kept_tail_of(file.path, file.length))
-
-
-class OutputState(Struct):
-    """The places and lengths of a session's outputs, in bytes of whole lines. `settled` includes the provisional end.
-
-    `provisional` outputs are rewritten, perhaps elsewhere, when the session continues. `marks`: at rest, by suffix.
-    """
-
-    folder: str
-    stem: str
-    identity: Identity
-    rows: int = 0
-    transcript: int = 0
-    letters: int = 0
-    log: int = 0
-    summary: SummaryState = field(default_factory=SummaryState)  # of the stream log
-    settled: int = 0
-    provisional: bool = False
-    others: dict[str, int] = {}  # lengths of further outputs by suffix, and their states
-    states: dict[str, Raw] = {}
-    marks: dict[str, Mark] = {}
-    reported: dict[str, list[str]] = {}  # events for which commands ran, and the states that were reported
-    standing: Standing = field(default_factory=Standing)
-
-    def path(self, suffix: str) -> Path:
-        return Path(self.folder) / f"{self.stem}{suffix}"
 
 
 class FollowOutputs:
@@ -284,8 +220,8 @@ class FollowOutputs:
                     result.verdicts = verdicts_json(verdicts)
                 data = result.to_json()
                 publish_now(state.path(RESULT), data)
-                marks[RESULT] = Mark(len(data), _hash(data))
-            marks |= {suffix: _mark_of(file) for suffix, file in self._files.items() if file.path.exists()}
+                marks[RESULT] = Mark(len(data), hash_of(data))
+            marks |= {suffix: mark_of(file) for suffix, file in self._files.items() if file.path.exists()}
             self._marks = marks
             self.settled_length = transcript.stat().st_size if transcript.exists() else 0
         except OSError as error:

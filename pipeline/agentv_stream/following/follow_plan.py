@@ -1,30 +1,22 @@
-"""A follower's settings, its memory about files, and its counts."""
+"""A follower's settings and its counts."""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from agentv_stages.model.provider import Provider
 from agentv_stages.session.chain import MakeCases
 from agentv_stages.session.parts import NONE, Parts
 from agentv_stages.trajectory import Case
-from agentv_stream.discovery.places import Root, Signature, logical_name
+from agentv_stream.discovery.places import Root, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.metric_families import Counter
 from agentv_stream.otel.follow import SpanFeed
 from agentv_stream.settings import Settings
 from agentv_stream.stores.store import STORE_SIGN
 
-if TYPE_CHECKING:
-    from agentv_stream.following.actions import Actions
-    from agentv_stream.following.followed import Listener
-    from agentv_stream.following.standings import Standings
-
-Say = Callable[..., None]  # writes to the service's log: a message, and facts by name
-
 FORGET_MS = 30 * 86_400_000  # as long as Claude Code keeps sessions by default
-KEPT = 0  # in place of a session number, for a transcript whose session is forgotten
 
 
 @dataclass
@@ -46,9 +38,6 @@ class Plan:
     selects: Callable[[str], bool] = lambda path: True  # whether to follow a session in the cursors, by its main file
     folders: HeldFolders | None = None  # the folders written into, locked against others
     feed: SpanFeed | None = None  # where spans go
-    actions: "Actions | None" = None  # the commands that run at events
-    standings: "Standings | None" = None  # how the sessions stand
-    listeners: list["Listener"] = field(default_factory=lambda: list["Listener"]())  # besides these two
     dated: bool = False  # whether observers date figures, for estimates of costs
 
     def means(self, path: str, provider: str | None) -> bool:
@@ -61,21 +50,6 @@ class Plan:
         if any(path.startswith((place(root.path) + "/", place(root.path) + STORE_SIGN)) for root in self.roots):
             return True
         return any(logical_name(path) == logical_name(place(named)) for named in self.paths)
-
-
-@dataclass(slots=True)
-class KnownFile:
-    """The follower's memory of a file: its signature when last examined, and its session.
-
-    `kind`: `input`; `copy` of another file, with `link` another name of it; `ignored`, because it is not wanted or no
-    dialect fits; `refused`, because enough was seen to know that none will; `end`, to be emitted only from its end on.
-    """
-
-    signature: Signature | None
-    number: int
-    kind: Literal["input", "copy", "ignored", "refused", "end"] = "input"
-    gone: bool = False
-    link: bool = False
 
 
 @dataclass

@@ -27,9 +27,10 @@ from agentv_stream.discovery.places import expanded, find_roots, is_database
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.follow_plan import Plan, Say
+from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.running import Running
+from agentv_stream.following.service_log import Say
 from agentv_stream.following.tail import Wake, finish, rounds, watch
 from agentv_stream.live.exception_groups import alone
 from agentv_stream.live.handover import Handover

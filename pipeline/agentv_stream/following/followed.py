@@ -1,10 +1,11 @@
-"""One followed session: its files, its chain of stages, its outputs; see saving.py for how it is saved.
+"""One followed session: its files, its chain of stages, its outputs, and its state in the cursors.
 
     files -> lines -> (records seen before are skipped) -> chain -> outputs, merged events
 
 A log that was truncated, rewritten or rotated continues as a further generation: repeated records are recognised by a
 hash and skipped, new ones are taken; nothing that was read is undone. Only a document (one JSON value that is rewritten
-as a whole) is read again from its beginning and its outputs are rewritten.
+as a whole) is read again from its beginning and its outputs are rewritten. Of a log that is read from its beginning at
+each change (a document, a session that is not known yet) the cursors keep only the files.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,15 +19,17 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import DecodeContext, Dialect, Folder, Provider
-from agentv_stages.session.chain import MakeCases, SessionChain
-from agentv_stages.session.detect import Detector, UnknownFormat
-from agentv_stages.session.parts import NONE, Parts, transform
-from agentv_stages.trajectory import Case
+from agentv_stages.providers import get_provider
+from agentv_stages.session.chain import SessionChain
+from agentv_stages.session.parts import transform
+from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow
 from agentv_stream.following.delivered import Delivered
 from agentv_stream.following.follow_outputs import FollowOutputs
+from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
 from agentv_stream.following.inputs import Input, Repeated, TakenRecords, printable_context
 from agentv_stream.following.merged import MergedEvents
+from agentv_stream.following.recognition import Recognised, Recognition
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
 from agentv_stream.sources.files import CHUNK_BYTES
 from agentv_stream.sources.folder import LocalFolder, companions_of, context_of
@@ -34,26 +37,37 @@ from agentv_stream.sources.packed_folder import companion_files, unpacked_name
 
 
 @dataclass
-class Makes:
-    """The parts of its follower that a session needs."""
+class Shared:
+    """What the sessions of a follower share. `emit` takes lines of merged events."""
 
     files: OpenFiles
     stores: Stores
-    outputs: Callable[["Followed"], FollowOutputs | None]
-    merged: Callable[[], MergedEvents | None]
-    seen: Callable[[int], dict[bytes, int]]
-    delivered: Callable[[int], Iterable[bytes]]
-    watch: tuple[str, ...] = ()
-    cap: int = 64 * 1024 * 1024
-    only: Provider | None = None
-    cases: MakeCases = list[Case]
-    specs: str = ""
-    parts: Parts = NONE
+    store: CursorStore | None
+    emit: Callable[[bytes], None] | None
+    plan: Plan
     listeners: Sequence["Listener"] = ()
     dated: bool = False
     observers: list[Callable[["Followed", Batch], None]] = field(
         default_factory=lambda: list[Callable[["Followed", Batch], None]]()
     )
+
+    def merged(self) -> MergedEvents | None:
+        """The merged events of a session, if they are wanted."""
+        return MergedEvents(self.emit) if self.emit is not None else None
+
+    def seen(self, number: int) -> dict[bytes, int]:
+        """How often the cursors have each record of a session."""
+        return self.store.seen(number) if self.store is not None else {}
+
+    def delivered(self, number: int) -> Iterable[bytes]:
+        """The events and messages of a document that the cursors have."""
+        return self.store.delivered(number) if self.store is not None else ()
+
+    def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
+        """The file at a path, or the session in a store; read from the mark on."""
+        if is_stored(path):
+            return StoredLog(path, self.files, self.stores, mark)
+        return GrowingFile(path, self.files, mark, self.plan.settings.max_record)
 
 
 class Listener:
@@ -73,31 +87,27 @@ class Listener:
 
 
 class Followed:
-    """A session. `chain` is None until its dialect is known; `strange` says that no dialect fits."""
+    """A session. `chain` is None until its dialect is known. `outputs` is None if no files are written."""
 
-    def __init__(self, number: int, main: str, makes: Makes) -> None:
+    def __init__(self, number: int, main: str, shared: Shared) -> None:
         self.number = number
         self.main = main
-        self.makes = makes
+        self.shared = shared
         self.chain: SessionChain | None = None
-        self.records = makes.parts.make_records()
+        self.records = shared.plan.parts.make_records()
         self.inputs: list[Input] = []
-        self.outputs = makes.outputs(self)
-        self.merged = makes.merged()
-        self.detector: Detector | None = Detector(makes.only)
-        self.undecided: Detector | None = None  # as long as the dialect was only decided because the log rests
-        self.guessed: Dialect | None = None  # the dialect assumed when it rested, while it is detected again
-        self.strange = False
-        self.given_up = False  # too much was seen without recognising it: no more of it is read
+        self.outputs: FollowOutputs | None = None
+        self.merged = shared.merged()
+        self.recognition = Recognition(shared.plan.only)
         self.dirty = False  # something happened since the last commit
         self.unsettled = False  # something happened since the last settle
         self.printed = False  # it is one document on several lines
         self.saved = False  # it has a row in the cursors
         self.reached: SessionChain | None = None  # the chain that the last records have passed
-        self.tellings = 0  # times that everything is delivered again
-        self.delivered = Delivered(lambda: makes.delivered(number) if self.saved else ())
+        self.deliveries = 0  # times that everything is delivered again
+        self.delivered = Delivered(lambda: shared.delivered(number) if self.saved else ())
         self.active_ms = 0
-        self.seen = TakenRecords(lambda: makes.seen(number) if self.saved else {})
+        self.seen = TakenRecords(lambda: shared.seen(number) if self.saved else {})
 
     @property
     def provider(self) -> Provider | None:
@@ -123,7 +133,7 @@ class Followed:
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Adds a file."""
-        log = Input(self.log(path), printable_context(path, context or DecodeContext(path)))
+        log = Input(self.shared.log(path), printable_context(path, context or DecodeContext(path)))
         self.inputs.append(log)
         if self.chain is not None:
             self.chain.decode.open(log.printable_path, log.context)
@@ -134,16 +144,10 @@ class Followed:
         for n, log in enumerate(self.inputs):
             chain.decode.open(log.printable_path, structs.replace(log.context, further=n > 0 and log.further))
 
-    def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
-        """The file at a path, or the session in a store; read from the mark on."""
-        if is_stored(path):
-            return StoredLog(path, self.makes.files, self.makes.stores, mark)
-        return GrowingFile(path, self.makes.files, mark, self.makes.cap)
-
     def join(self, path: str) -> Input:
         """Adds a further part of the log: row numbers continue, repeated records are skipped."""
         context = DecodeContext(printable_path(path))
-        log = Input(self.log(path), context, generation=1)
+        log = Input(self.shared.log(path), context, generation=1)
         self.inputs.append(log)
         if self.chain is not None:
             self.chain.decode.open(log.printable_path, structs.replace(context, further=True))
@@ -167,7 +171,7 @@ class Followed:
             if unpacked_name(c.path) not in known
         }
         if found:
-            self.undecided = None  # an agent that has such files is the right one
+            self.recognition.confirm()  # an agent that has such files is the right one
         return [self.join(c.path) if c.context.further else self.add(c.path, c.context) for c in found.values()]
 
     def forked_since(self, folder: Folder) -> bool:
@@ -206,12 +210,14 @@ class Followed:
         if isinstance(log.file, StoredLog):
             return self._read_stored(log, log.file, now_ms, limit)
         total = 0
-        while total < limit and not self.given_up:
-            stops = [end - log.file.position for end in (log.mute_until, log.told_until) if end > log.file.position]
+        while total < limit and not self.recognition.given_up:
+            stops = [
+                end - log.file.position for end in (log.mute_until, log.delivered_until) if end > log.file.position
+            ]
             data = log.file.read(min([CHUNK_BYTES, *stops]))
             if not data:
                 break
-            self._undecide()
+            self._reopen()
             if log.generation and not log.file.position:
                 self._begin_generation(log)
             total += len(data)
@@ -258,44 +264,35 @@ class Followed:
     def _hand_on(self, batch: Batch) -> None:
         for records in transform(self.records, batch):
             if self.chain is None:
-                self._detect(records)
+                self._recognise(records)
             else:
                 self._push(records)
 
-    def _detect(self, batch: Batch) -> None:
-        assert self.detector is not None
-        if self.detector.push(batch):
-            self._decided(self.detector)
-        elif self.detector.given_up:
-            self.detector = Detector(self.makes.only)  # discards the held records
-            self.seen.new = []
-            self.strange = self.given_up = True
-
-    def _decided(self, detector: Detector) -> None:
+    def _recognise(self, batch: Batch) -> None:
         """Raises: UnknownFormat."""
-        provider, dialect = detector.finish()
-        assert self.detector is not None
-        held = self.detector.held
-        if not detector.sure:
-            self.undecided, held = self.detector, [_undecoded(batch) for batch in held]
-        self.detector, self.strange = None, False
-        if self.guessed not in (None, dialect):
-            self._tell_again()
+        detector = self.recognition.detector
+        found = self.recognition.take(batch)
+        if found is not None:
+            self._begin(found)
+        elif self.recognition.detector is not detector:
+            self.seen.new = []
+
+    def _begin(self, found: Recognised) -> None:
+        if found.changed:
+            self._deliver_again()
             for log in self.inputs:
-                log.told_until = 0
-        self.guessed = None
-        self.start(provider, dialect)
-        for batch in held:
+                log.delivered_until = 0
+        self.start(found.provider, found.dialect)
+        for batch in found.held:
             self._push(batch)
 
-    def _undecide(self) -> None:
-        """The log continues, or rests once more: if its dialect was uncertain, it may be another one by now."""
-        if self.undecided is None:
+    def _reopen(self) -> None:
+        """The log continues, or rests once more: if its dialect was only assumed, it may be another one by now."""
+        if not self.recognition.reopen(self.dialect):
             return
-        self.guessed = self.dialect
         for log in self.inputs:
-            log.told_until = log.file.reader.offset
-        self.chain, self.detector, self.undecided = None, self.undecided, None
+            log.delivered_until = log.file.reader.offset
+        self.chain = None
         self._restart_outputs(quietly=True)
 
     def _restart_outputs(self, quietly: bool = False) -> None:
@@ -304,22 +301,22 @@ class Followed:
         Raises: SinkError.
         """
         if not quietly and not self.document:
-            self._tell_again()
-        self.merged = self.makes.merged()  # the first event again has no parent
+            self._deliver_again()
+        self.merged = self.shared.merged()  # the first event again has no parent
         if self.outputs is not None:
             self.outputs.restart()
 
-    def _tell_again(self) -> None:
+    def _deliver_again(self) -> None:
         """Everything is delivered again."""
-        self.tellings += 1
+        self.deliveries += 1
         self.delivered.drop()
 
     def start(self, provider: Provider, dialect: Dialect) -> SessionChain:
         """Builds the chain for the dialect."""
-        makes = self.makes
+        plan = self.shared.plan
         chain = self.chain = SessionChain(
-            provider, dialect, makes.watch, growing=True, parts=makes.parts, records=self.records,
-            make_cases=makes.cases, specs=makes.specs, dated=makes.dated,
+            provider, dialect, plan.settings.watch, growing=True, parts=plan.parts, records=self.records,
+            make_cases=plan.cases, specs=plan.specs, dated=plan.dated,
         )  # fmt: skip
         for n, log in enumerate(self.inputs):
             if n == 0 and not is_stored(log.path):
@@ -334,14 +331,14 @@ class Followed:
         assert chain is not None
         log = next((i for i in self.inputs if i.printable_path == batch.file), None)
         muted = log is not None and batch.end <= log.mute_until
-        old = muted or (log is not None and batch.end <= log.told_until)
+        if muted:
+            for listener in self.shared.listeners:
+                listener.skipped(self)
+        old = muted or (log is not None and batch.end <= log.delivered_until)
         for done in chain.push(batch):
             if self.outputs is not None and not muted:
                 self.outputs.write(done, chain.observer)
             self._deliver(done, chain, old)
-        if muted:
-            for listener in self.makes.listeners:
-                listener.skipped(self)
 
     def _deliver(self, batch: Batch, chain: SessionChain, old: bool) -> None:
         """Hands a batch that has passed `chain` to the merged events and to the observers; of an `old` one only later
@@ -355,9 +352,9 @@ class Followed:
             identity = self.inputs[0].printable_path.encode() if self.document else None
             self.merged.write(batch, chain.observer, new, identity)
         if not old:
-            for observe in self.makes.observers:
+            for observe in self.shared.observers:
                 observe(self, batch_of_new)
-            for listener in self.makes.listeners:
+            for listener in self.shared.listeners:
                 listener.observe(self, batch_of_new)
 
     def end_partials(self) -> None:
@@ -399,19 +396,19 @@ class Followed:
         Raises: SinkError.
         """
         for log in self.inputs:
-            log.told_until = max(log.told_until, log.file.reader.offset) if quietly else 0
-            self.makes.files.close(log.file)
-            log.file = self.log(log.path)
+            log.delivered_until = max(log.delivered_until, log.file.reader.offset) if quietly else 0
+            self.shared.files.close(log.file)
+            log.file = self.shared.log(log.path)
             log.repeated = Repeated()
         self._restart_outputs(quietly)
-        self.records = self.makes.parts.make_records()
+        self.records = self.shared.plan.parts.make_records()
         chain = self.chain
-        if chain is not None and self.undecided is None:
+        if chain is not None and not self.recognition.assumed:
             self._find_parents(chain.provider)
             self.start(chain.provider, chain.dialect)
         else:
-            self.chain, self.undecided = None, None
-            self.detector, self.strange, self.given_up = Detector(self.makes.only), False, False
+            self.chain = None
+            self.recognition.restart()
         self.seen.drop()
         self.dirty = self.unsettled = True
 
@@ -430,7 +427,7 @@ class Followed:
     def settle(self) -> None:
         """Brings the outputs into the form of a finished session. Raises: SinkError, OSError."""
         self.unsettled = False
-        self._undecide()
+        self._reopen()
         if not self.decide():
             return
         chain = self.chain
@@ -451,14 +448,14 @@ class Followed:
         if self.outputs is None:
             return
         verdicts = [case.result() for case in after.cases]
-        if verdicts and self.makes.parts.redactor is not None:
+        if verdicts and self.shared.plan.parts.redactor is not None:
             from agentv_stream.checks.check import hidden_results
 
-            verdicts = hidden_results(verdicts, self.makes.parts)
-        provisional = self.undecided is not None
+            verdicts = hidden_results(verdicts, self.shared.plan.parts)
+        provisional = self.recognition.assumed
         written = self.outputs.settle(batches, after.observer, after.pair.left, verdicts, provisional)
         if written is not None:
-            for listener in self.makes.listeners:
+            for listener in self.shared.listeners:
                 listener.settled(self, after, written)
         self.dirty = True
 
@@ -486,32 +483,124 @@ class Followed:
 
     def decide(self) -> bool:
         """Whether the dialect is known, if necessary from the records so far. Raises: SinkError, OSError."""
-        return self.chain is not None or self._finish_detection()
-
-    def _finish_detection(self) -> bool:
-        """The input is at rest: detection must decide by the records so far."""
-        assert self.detector is not None
-        last, probe = self._rest(self.inputs[0]), self.detector.fork()
+        if self.chain is not None:
+            return True
+        last = self._rest(self.inputs[0])
+        unfinished = list(transform(self.shared.plan.parts.make_records(), last)) if last is not None else []
         if last is not None:
             self.printed = last.document
-            for records in transform(self.makes.parts.make_records(), last):
-                probe.push(records)
-        if not probe.seen_records:
-            return False
-        try:
-            self._decided(probe)
-        except UnknownFormat:
-            self.strange = True
-            return False
-        return True
+        found = self.recognition.at_rest(unfinished)
+        if found is not None:
+            self._begin(found)
+        return found is not None
 
     def close(self) -> None:
         for log in self.inputs:
-            self.makes.files.close(log.file)
+            self.shared.files.close(log.file)
+
+    # --- the cursors
+
+    @property
+    def committable(self) -> bool:
+        """Whether everything that was read is in the outputs: finally, or until the session continues."""
+        if self.recognition.strange:
+            return True
+        if self.chain is None or (self.merged is not None and not self.merged.ready):
+            return False
+        if any(log.file.position < max(log.mute_until, log.delivered_until) for log in self.inputs):
+            return False
+        if any(log.file.reader.spilling for log in self.inputs):
+            return False  # a record over the cap is read and counted again from its beginning
+        return self.outputs is None or self.outputs.ready or self.outputs.settled
+
+    @property
+    def _anew(self) -> bool:
+        """Whether it is read from its beginning when it continues: neither state nor hashes of records are kept."""
+        waits = self.outputs is not None and not self.outputs.ready
+        return self.recognition.strange or self.document or self.recognition.assumed or waits
+
+    def save(self, store: CursorStore) -> None:
+        """Writes its state into the cursors, within a transaction; call `note_saved` when that succeeded.
+
+        Raises: CursorError.
+        """
+        anew = self._anew
+        store.put(self._row())
+        store.note_seen(self.number, () if anew else self.seen.new, self.seen.anew or anew)
+        store.note_delivered(self.number, self.delivered.new, self.delivered.anew)
+
+    def note_saved(self) -> None:
+        """The session is in the cursors."""
+        self.saved = True
+        self.dirty = False
+        self.delivered.new, self.delivered.anew = [], False
+        if not self._anew:  # otherwise the hashes are written with the first state that is kept
+            self.seen.new, self.seen.anew = [], False
+
+    def _row(self) -> SessionRow:
+        chain, outputs, strange = self.chain, self.outputs, self.recognition.strange
+        decided = chain if not self.recognition.assumed else None
+        row = SessionRow(
+            self.number, self.main,
+            decided.provider.name if decided is not None else None,
+            decided.dialect.name if decided is not None else None,
+            self.native_id, not self.unsettled, 0, self.active_ms,
+        )  # fmt: skip
+        whole_document = self.document
+        for log in self.inputs:
+            state = "gone" if log.gone and log.state == "live" else log.state
+            state = "other" if strange else "document" if whole_document and state == "live" else state
+            read, mark = log.file.signature_read(), log.file.mark()
+            skipped, repeating = log.repeated.skipped, log.repeated.repeating
+            row.inputs.append(InputRow(log.path, state, log.generation, read, mark, skipped, log.context, repeating))
+        if chain is not None and not strange:
+            row.outputs = outputs.snapshot() if outputs is not None else None
+            if not self._anew:
+                row.merged = self.merged.snapshot() if self.merged is not None else None
+                row.state = chain.snapshot()
+        return row
+
+    def restore(self, row: SessionRow) -> None:
+        """Restores the committed state. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
+        self.saved = True
+        self.main, self.active_ms = row.main, row.active_ms
+        self.unsettled = not row.settled
+        if row.provider is not None and row.inputs and _forked_since(row, get_provider(row.provider)):
+            row.state = None  # it is read again
+        for kept in row.inputs:
+            mark = kept.mark if row.state is not None else None
+            file = self.shared.log(kept.path, mark)
+            is_gone = kept.state == "gone"
+            state = "live" if kept.state in ("gone", "document", "other") else kept.state
+            self.printed = self.printed or kept.state == "document"
+            log = Input(
+                file, kept.context, state, kept.generation, Repeated(None, kept.skipped, kept.repeating), is_gone
+            )
+            file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
+            self.inputs.append(log)
+            if kept.generation and file.position and not is_stored(kept.path):
+                again = GrowingFile(log.path, self.shared.files, cap=self.shared.plan.settings.max_record)
+                self.seen.gone_on(log.repeated, again, file.position)
+                self.shared.files.close(again)
+        if row.outputs is not None and self.outputs is not None:
+            self.outputs.restore(row.outputs)
+        if row.merged is not None and self.merged is not None and row.state is not None:
+            self.merged.restore(row.merged)
+        if row.provider is None or row.dialect is None:
+            return
+        provider = get_provider(row.provider)
+        dialect = next(d for d in provider.dialects if d.name == row.dialect)
+        chain = self.start(provider, dialect)
+        self.recognition.known()
+        if row.state is not None:
+            chain.restore(row.state)
+            self.open_all(chain)
+        for listener in self.shared.listeners:
+            listener.restored(self)
 
 
-def _undecoded(batch: Batch) -> Batch:
-    """A batch with the same records, which can be decoded although they will be again."""
-    copy = Batch(batch.file, batch.arrived_ms, batch.end, batch.unterminated, batch.document)
-    copy.records, copy.faults = [*batch.records], [*batch.faults]
-    return copy
+def _forked_since(row: SessionRow, provider: Provider) -> bool:
+    """Whether the log was not yet known to begin with records of another session."""
+    main = row.inputs[0]
+    parent = main.context.session_id
+    return row.state is not None and context_of(provider, main.path).session_id != parent

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
-from agentv_stream.following.follow_plan import KEPT
+from agentv_stream.following.placing import KEPT
 from agentv_stream.following.register import Register
 from agentv_stream.following.stored import is_stored
 from agentv_stream.outputs.naming import TRANSCRIPT
@@ -32,7 +32,7 @@ class Forgetting:
 
     def begin(self) -> None:
         """Registers the transcripts of sessions forgotten earlier. Raises: CursorError."""
-        store, places = self._register.store, self._register.taken
+        store, places = self._register.store, self._register.places.taken
         if store is None:
             return
         for path in store.claims.released():
@@ -69,7 +69,7 @@ class Forgetting:
 
     def _strangers(self, missing: tuple[str, ...]) -> None:
         """Forgets files without a session, or not to be followed, that no longer exist."""
-        entries, found = self._register.entries, self._register.found
+        entries, found = self._register.known.entries, self._register.known.found
         old = [path for path, entry in entries.items() if not entry.number and path not in found]
         for path in old:
             if not path.startswith(missing) and not self._is_there(path):
@@ -88,7 +88,7 @@ class Forgetting:
             busy = number in register.troubles or number in register.due or session.unsettled
             if limit is not None and not busy and now - begun >= limit:
                 if session.outputs is not None and session.outputs.state is not None:
-                    register.taken[str(session.outputs.state.path(TRANSCRIPT))] = number
+                    register.places.taken[str(session.outputs.state.path(TRANSCRIPT))] = number
                 self._out_of_memory(number)
                 register.say("forgotten: its logs have been gone for long", path=session.main)
 
@@ -104,7 +104,7 @@ class Forgetting:
         )
         for number, path in rows:
             known.add(number)
-            if path in self._register.apart:
+            if path in self._register.known.apart:
                 here.add(number)  # it may be below another root, not mounted now
             elif number not in here and (path.startswith(missing) or self._is_there(path)):
                 here.add(number)
@@ -120,7 +120,7 @@ class Forgetting:
 
     def _is_there(self, path: str) -> bool:
         """Whether a log exists, or may exist."""
-        if path in self._register.found:
+        if path in self._register.known.found:
             return True
         if not is_stored(path):
             return not is_gone(path)
@@ -155,7 +155,7 @@ class Forgetting:
         states = (s.outputs.state for s in register.hot.values() if s.outputs is not None)
         busy = {str(state.path(TRANSCRIPT)) for state in states if state is not None}
         for path in store.claims.claimed():
-            free = not register.taken.get(path) and path not in busy
+            free = not register.places.taken.get(path) and path not in busy
             if free and is_folder(str(Path(path).parent)) and is_gone(path):
                 store.claims.drop(path)
 
@@ -164,8 +164,8 @@ class Forgetting:
         session = register.hot.get(number)
         if session is not None:
             register.drop(session)
-        register.forget_native(number)
-        for path in [path for path, entry in register.entries.items() if entry.number == number]:
-            del register.entries[path]
-        for path in [path for path, owner in register.taken.items() if owner == number]:
-            register.taken[path] = KEPT
+        register.ids.forget(number)
+        for path in [path for path, entry in register.known.entries.items() if entry.number == number]:
+            del register.known.entries[path]
+        for path in [path for path, owner in register.places.taken.items() if owner == number]:
+            register.places.taken[path] = KEPT

@@ -2,11 +2,19 @@
 
 import os
 from collections.abc import Callable
+from hashlib import blake2b
 from pathlib import Path
 
+from msgspec import Raw, Struct, field
+
+from agentv_stages.sinks.summary_log import SummaryState
+from agentv_stages.sinks.transcript import GAP_END, Identity
 from agentv_stream.errors import SinkError
-from agentv_stream.outputs.naming import prepare_folder
+from agentv_stream.live.stall import Standing
+from agentv_stream.outputs.naming import TRANSCRIPT, prepare_folder
 from agentv_stream.outputs.publish import PRIVATE
+
+_TAIL_BYTES = 4096
 
 
 class ShortOutput(SinkError):
@@ -124,3 +132,65 @@ class GrowingOutput:
                     os.close(descriptor)
                     raise
             return descriptor
+
+
+class Mark(Struct, frozen=True):
+    """By which a whole output is recognised: its length and a hash of its last bytes; `kept` is the part that does not
+    change when the session continues, with a hash of the last bytes of that."""
+
+    length: int
+    tail: str
+    kept: int = 0
+    kept_tail: str = ""
+
+
+def tail_of(path: Path, length: int) -> str:
+    """A hash of the bytes before a length. Raises: OSError."""
+    return _hash_between(path, 0, length)
+
+
+def kept_tail_of(path: Path, length: int) -> str:
+    """As `tail_of`, without the totals in a transcript's first row, which each settling writes. Raises: OSError."""
+    return _hash_between(path, GAP_END if path.name.endswith(TRANSCRIPT) else 0, length)
+
+
+def _hash_between(path: Path, first: int, length: int) -> str:
+    begin = max(first, length - _TAIL_BYTES)
+    with path.open("rb") as file:
+        file.seek(begin)
+        return hash_of(file.read(max(0, length - begin)))
+
+
+def hash_of(data: bytes) -> str:
+    return blake2b(data[-_TAIL_BYTES:], digest_size=8).hexdigest()
+
+
+def mark_of(file: GrowingOutput) -> Mark:
+    length = file.path.stat().st_size
+    return Mark(length, tail_of(file.path, length), file.length, kept_tail_of(file.path, file.length))
+
+
+class OutputState(Struct):
+    """The places and lengths of a session's outputs, in bytes of whole lines. `settled` includes the provisional end.
+
+    `provisional` outputs are rewritten, perhaps elsewhere, when the session continues. `marks`: at rest, by suffix.
+    """
+
+    folder: str
+    stem: str
+    identity: Identity
+    rows: int = 0
+    transcript: int = 0
+    letters: int = 0
+    log: int = 0
+    summary: SummaryState = field(default_factory=SummaryState)  # of the stream log
+    settled: int = 0
+    provisional: bool = False
+    others: dict[str, int] = {}  # lengths of further outputs by suffix, and their states
+    states: dict[str, Raw] = {}
+    marks: dict[str, Mark] = {}
+    reported: dict[str, list[str]] = {}  # events for which commands ran, and the states that were reported
+    standing: Standing = field(default_factory=Standing)
+
+    def path(self, suffix: str) -> Path:
+        return Path(self.folder) / f"{self.stem}{suffix}"

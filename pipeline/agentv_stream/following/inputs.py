@@ -139,7 +139,7 @@ class Input:
     repeated: Repeated = field(default_factory=Repeated)
     gone: bool = False  # the file no longer exists
     mute_until: int = 0  # records before this offset are processed but not emitted
-    told_until: int = 0  # they go into the outputs, but were delivered when the file was read before
+    delivered_until: int = 0  # they go into the outputs, but were delivered when the file was read before
 
     @property
     def path(self) -> str:

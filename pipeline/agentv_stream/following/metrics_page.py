@@ -3,17 +3,38 @@
 import os
 import platform
 import resource
+from collections.abc import Sized
 from pathlib import Path
-from typing import get_args
+from typing import Protocol, get_args
 
-from agentv_stream.following.follow import Follower
 from agentv_stream.following.metric_families import Page
-from agentv_stream.following.running import Running
-from agentv_stream.following.stall import Reason
+from agentv_stream.following.running import Rounds, Running
+from agentv_stream.following.standings import Standings
+from agentv_stream.live.stall import Reason
 from agentv_stream.release import running_version
 
 
-def metrics_text(follower: Follower, running: Running) -> str:
+class Metered(Rounds, Protocol):
+    """A follower, as far as its metrics show it; documented there."""
+
+    standings: Standings | None
+
+    @property
+    def hot(self) -> Sized: ...
+
+    @property
+    def troubles(self) -> Sized: ...
+
+    @property
+    def store_trouble(self) -> str | None: ...
+
+    @property
+    def sessions_known(self) -> int: ...
+
+    def lag(self) -> tuple[int, float]: ...
+
+
+def metrics_text(follower: Metered, running: Running) -> str:
     """All metrics; counters since the start, gauges of the current state."""
     counts = follower.counts
     lag_bytes, lag_seconds = follower.lag()
@@ -68,9 +89,9 @@ def metrics_text(follower: Follower, running: Running) -> str:
     return page.text()
 
 
-def _add_standings(page: Page, follower: Follower) -> None:
+def _add_standings(page: Page, follower: Metered) -> None:
     """How the sessions stand now."""
-    standings = follower.plan.standings
+    standings = follower.standings
     if standings is None:
         return
     standings.keep_only({entry.number for entry in list(follower.entries.values())})

@@ -19,9 +19,9 @@ from anyio.abc import ByteStream, SocketAttribute, TaskStatus
 
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.follow_plan import Say
 from agentv_stream.following.metrics_page import metrics_text
 from agentv_stream.following.running import Running
+from agentv_stream.following.service_log import Say
 from agentv_stream.sources.files import is_there
 
 MOST_REQUEST = 8192

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from agentv_stages.figures.result import Observer
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.discovery.places import logical_name
-from agentv_stream.following.cursors import CursorStore
+from agentv_stream.following.cursors import Claims
 from agentv_stream.following.follow_outputs import SUFFIXES, FollowOutputs
-from agentv_stream.following.follow_plan import KEPT, Plan, Say
-from agentv_stream.following.followed import Followed
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.service_log import Say
 from agentv_stream.outputs.naming import (
     TRANSCRIPT,
     log_folder,
@@ -21,25 +22,40 @@ from agentv_stream.outputs.session_name import Log, changed_ms, identity_of, nam
 from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import Settings
 
+KEPT = 0  # in place of a session number, for a transcript whose session is forgotten
+
+
+class Placed(Protocol):
+    """A session with a place."""
+
+    number: int
+    main: str
+    outputs: FollowOutputs | None
+
 
 @dataclass
 class Placing:
     """Gives sessions their places. `hot`: the sessions in memory; `taken`: transcript path -> session, or KEPT."""
 
     plan: Plan
-    store: CursorStore | None
+    claims: Claims | None
     say: Say
-    hot: Mapping[int, Followed]
-    taken: Mapping[str, int]
+    hot: Mapping[int, Placed]
+    taken: dict[str, int] = field(default_factory=dict[str, int])
     _left: dict[Path, dict[str, list[str]]] = field(default_factory=dict[Path, dict[str, list[str]]])
 
-    def outputs_of(self, session: Followed) -> FollowOutputs | None:
+    def outputs_of(self, session: Placed) -> FollowOutputs | None:
         """The outputs of a session, None if no files are written."""
         if not self.plan.files:
             return None
         settings = self.plan.settings
         place = SessionPlace(self, session)
         return FollowOutputs(place, settings.stream_log, feed=self.plan.feed, machine=settings.machine)
+
+    def release(self, number: int) -> None:
+        """A session no longer exists: its transcripts are free."""
+        for path in [path for path, owner in self.taken.items() if owner == number]:
+            del self.taken[path]
 
     def there(self, folder: Path) -> dict[str, list[str]]:
         """The transcripts in a folder when it was first used, by the name without the start time: a crash left its
@@ -52,16 +68,16 @@ class Placing:
         return found
 
     def claim(self, path: Path, take: bool) -> bool:
-        return self.store is not None and self.store.claims.claim(str(path), take)
+        return self.claims is not None and self.claims.claim(str(path), take)
 
     def record_made(self, path: Path, there: bool) -> None:
-        if self.store is not None:
-            self.store.claims.record_made(path) if there else self.store.claims.unmade(path)
+        if self.claims is not None:
+            self.claims.record_made(path) if there else self.claims.unmade(path)
 
     def unmake(self, left: Path) -> None:
         """Deletes a transcript that a crash left under another start time, and the files beside it."""
-        if self.store is not None and self.store.claims.is_made(left):
-            self.store.claims.unmade(left)
+        if self.claims is not None and self.claims.is_made(left):
+            self.claims.unmade(left)
             self.say("outputs that a crash left under another start time are removed", path=str(left))
             for suffix in SUFFIXES:
                 left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
@@ -76,7 +92,7 @@ class SessionPlace:
     """The place of one session, as its outputs need it (`OutputPlace`)."""
 
     places: Placing
-    session: Followed
+    session: Placed
 
     def find(self, observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
         places = self.places

@@ -1,11 +1,11 @@
-"""The sessions that a follower knows, and their files: opened, restored to memory, dropped, forgotten.
+"""The sessions in memory: opened, restored from their cursors, committed, dropped, and retried when they are blocked.
 
 Only active sessions are in memory (`hot`); of the others only a path with its last signature, and a row in the cursors.
 """
 
 import math
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import extract_tb
@@ -13,17 +13,16 @@ from typing import Literal
 
 import msgspec
 
-from agentv_stream.discovery.places import Found
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.folder_lock import FolderInUse
-from agentv_stream.following.follow_plan import Counts, KnownFile, Plan, Say
-from agentv_stream.following.followed import Followed, Makes
+from agentv_stream.following.follow_plan import Counts, Plan
+from agentv_stream.following.followed import Followed, Listener, Shared
 from agentv_stream.following.growing import OpenFiles, holds
-from agentv_stream.following.merged import MergedEvents
+from agentv_stream.following.known_files import KnownFile, KnownFiles, KnownSessions
 from agentv_stream.following.placing import Placing
-from agentv_stream.following.saving import committable, restore, save, saved
+from agentv_stream.following.service_log import Say
 from agentv_stream.following.stored import Stores, is_stored
 from agentv_stream.outputs.durable import sync_paths
 from agentv_stream.outputs.naming import TRANSCRIPT
@@ -69,42 +68,41 @@ class Register:
         say: Say,
         emit: Callable[[bytes], None] | None,
         clock: Callable[[], float],
+        listeners: Sequence[Listener] = (),
     ) -> None:
         self.plan, self.store, self.say, self.clock = plan, store, say, clock
-        self._emit = emit
-        self.entries: dict[str, KnownFile] = {}
+        self.known = KnownFiles()
+        self.ids = KnownSessions(say)
         self.hot: OrderedDict[int, Followed] = OrderedDict()
         self.times: defaultdict[int, Times] = defaultdict(Times)
         self.due: set[int] = set()  # sessions to examine in the next round, even if their files seem unchanged
         self.troubles: dict[int, Trouble] = {}
-        self.taken: dict[str, int] = {}  # transcript path -> session, or KEPT
-        self.found: dict[str, Found] = {}  # the last listing of all files
-        self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id -> session
-        self.elsewhere: dict[tuple[str, str], int] = {}  # dialect, session id -> its first session in any folder
-        self.told_apart: set[int] = set()  # sessions whose dialect is known: the others may not be logs
-        self.apart: dict[str, int] = {}  # files of sessions in the cursors that are not followed now
         self.counts = Counts()
-        self.files = OpenFiles()
-        self.stores = Stores(say)
-        self.makes = Makes(
-            self.files, self.stores, Placing(plan, store, say, self.hot, self.taken).outputs_of, self._merged,
-            self._seen, self._delivered, plan.settings.watch, plan.settings.max_record, plan.only, plan.cases,
-            plan.specs, plan.parts,
-            [own for own in (plan.standings, plan.actions, *plan.listeners) if own is not None],
-            plan.dated,
-        )  # fmt: skip
-        self.fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
+        self.places = Placing(plan, store.claims if store is not None else None, say, self.hot)
+        self.shared = Shared(OpenFiles(), Stores(say), store, emit, plan, listeners)
         self.store_trouble: str | None = None  # why the cursors cannot be written
         self._last = 1
 
+    @property
+    def files(self) -> OpenFiles:
+        return self.shared.files
+
+    @property
+    def stores(self) -> Stores:
+        return self.shared.stores
+
+    def _followed(self, number: int, main: str) -> Followed:
+        session = Followed(number, main, self.shared)
+        session.outputs = self.places.outputs_of(session)
+        return session
+
     def open(self, path: str, mute_until: int = 0) -> Followed:
         """Begins to follow a session, given its main file."""
-        session = Followed(self._number(), path, self.makes)
+        session = self._followed(self._number(), path)
         session.add(path).mute_until = mute_until
-        self.entries[path] = KnownFile(None, session.number)
+        self.known.entries[path] = KnownFile(None, session.number)
         self.hot[session.number] = session
-        if self.fresh is not None:
-            self.fresh.add(session.number)
+        self.ids.opened(session.number)
         return session
 
     def wake(self, number: int) -> Followed | None:
@@ -115,12 +113,12 @@ class Register:
             return session
         if self.store is None:
             return None
-        session = Followed(number, "", self.makes)
+        session = self._followed(number, "")
         try:
             row = self.store.load(number)
             if row is None:
                 return None
-            restore(session, row)
+            session.restore(row)
             if row.state is None:
                 if self._replaced(row):
                     self._forget(session)
@@ -147,7 +145,7 @@ class Register:
         """
         session.begin_again()
         for log, kept in zip(session.inputs, row.inputs, strict=True):
-            entry = self.entries.get(kept.path)
+            entry = self.known.entries.get(kept.path)
             if kept.signature is not None and not is_stored(kept.path):
                 signature = log.file.read_before(kept.signature, kept.mark)
                 if entry is not None and entry.signature is not None:
@@ -166,11 +164,9 @@ class Register:
         """
         if self.store is not None:
             self.store.forget([session.number])
-        for path in [path for path, owner in self.taken.items() if owner == session.number]:
-            del self.taken[path]
-        self.forget_native(session.number)
-        for path in [path for path, entry in self.entries.items() if entry.number == session.number]:
-            del self.entries[path]
+        self.places.release(session.number)
+        self.ids.forget(session.number)
+        self.known.forget(session.number)
         self.due.add(session.number)  # so that it is examined again
 
     def trouble(self, number: int, error: Exception, at_rest: bool = False) -> None:
@@ -195,8 +191,8 @@ class Register:
             return
         session.close()
         for log in session.inputs:
-            if (entry := self.entries.get(log.path)) is not None and entry.number == number:
-                del self.entries[log.path]
+            if (entry := self.known.entries.get(log.path)) is not None and entry.number == number:
+                del self.known.entries[log.path]
         self.troubles[number].read = {log.path: 0 for log in session.inputs if log.state not in ("copy", "done")}
         if session.saved:
             self._back_to_commit(session)
@@ -239,12 +235,7 @@ class Register:
         if file.signature is not None and not is_stored(file.path):
             again.inputs[0].file.read_before(file.signature, file.mark())
         self.native(session)
-        if self.fresh is not None and session.number not in self.fresh:
-            self.fresh.discard(again.number)  # its beginning was already reported
-        for key in [key for key, owner in self.natives.items() if owner == session.number]:
-            self.natives[key] = again.number
-        for name in [name for name, owner in self.elsewhere.items() if owner == session.number]:
-            self.elsewhere[name] = again.number
+        self.ids.renumber(session.number, again.number)
         return again
 
     def _back_to_commit(self, session: Followed) -> None:
@@ -261,7 +252,7 @@ class Register:
             read.update((path, marks[path]) for path in read if path in marks)
             return
         for log in session.inputs:
-            self.entries[log.path] = KnownFile(None, session.number)
+            self.known.entries[log.path] = KnownFile(None, session.number)
 
     def remember(self, row: SessionRow, again: bool = False) -> None:
         """Registers the files of a committed session; with `again` they are examined even if they seem unchanged."""
@@ -273,9 +264,9 @@ class Register:
             if log.state in ("copy", "other"):
                 kind = "copy" if log.state == "copy" else "ignored"
             signature = None if again and kind != "copy" else log.signature
-            self.entries[log.path] = KnownFile(signature, row.id, kind, gone=log.state == "gone")
+            self.known.entries[log.path] = KnownFile(signature, row.id, kind, gone=log.state == "gone")
             if kind == "copy" and log.signature is not None:
-                self.entries[log.path].link = log.signature[:2] in files
+                self.known.entries[log.path].link = log.signature[:2] in files
 
     def _synced(self, sessions: list[Followed]) -> list[Followed]:
         """Those of the sessions whose outputs are on the disk; waits for them, all at the same time."""
@@ -297,7 +288,7 @@ class Register:
         if self.store is None:
             return
         begun = self.clock()
-        due = [s for s in sessions if s.dirty and committable(s) and (force or begun >= self.times[s.number].commit_at)]
+        due = [s for s in sessions if s.dirty and s.committable and (force or begun >= self.times[s.number].commit_at)]
         due = self._synced(due)
         if not due:
             return
@@ -309,7 +300,7 @@ class Register:
                 for session in due:
                     at = self.clock()
                     try:
-                        save(session, self.store)
+                        session.save(self.store)
                     except CursorError:
                         raise
                     except Exception as error:
@@ -330,9 +321,9 @@ class Register:
         for session, bug in broken:
             self.trouble(session.number, bug)
         for session in done:
-            saved(session)
+            session.note_saved()
             if session.outputs is not None and session.outputs.state is not None:
-                self.taken[str(session.outputs.state.path(TRANSCRIPT))] = session.number
+                self.places.taken[str(session.outputs.state.path(TRANSCRIPT))] = session.number
         self.counts.commits += len(done)
         self.counts.commit_seconds += self.clock() - begun
 
@@ -347,44 +338,17 @@ class Register:
         dialect = session.dialect
         if dialect is not None:
             for log in session.inputs:
-                entry = self.entries.get(log.path)
+                entry = self.known.entries.get(log.path)
                 if entry is not None and entry.kind == "ignored":  # it was no log yet when it rested
                     entry.kind = "input"
-        if self.fresh and dialect is not None and session.number in self.fresh:
-            self.fresh.discard(session.number)
-            self.say("a session begins", dialect=dialect.name, path=session.main)
-        self.name(session.main, dialect.name if dialect is not None else None, session.native_id, session.number)
-
-    def name(self, main: str, dialect: str | None, native: str | None, number: int) -> None:
-        """As `native`, for a session that is not in memory."""
-        if dialect is not None:
-            self.told_apart.add(number)
-        if dialect is not None and native is not None:
-            self.natives.setdefault((main.rpartition("/")[0], dialect, native), number)
-            self.elsewhere.setdefault((dialect, native), number)
-
-    def forget_native(self, number: int) -> None:
-        """The session no longer exists: further parts belong to the next session with the same id."""
-        self.told_apart.discard(number)
-        for key in [key for key, owner in self.natives.items() if owner == number]:
-            del self.natives[key]
-        for name in [name for name, owner in self.elsewhere.items() if owner == number]:
-            del self.elsewhere[name]
+            self.ids.begins(session.number, dialect.name, session.main)
+        self.ids.name(session.main, dialect.name if dialect is not None else None, session.native_id, session.number)
 
     def _number(self) -> int:
         if self.store is not None:
             return self.store.new_id()
         self._last += 1
         return self._last
-
-    def _seen(self, number: int) -> dict[bytes, int]:
-        return self.store.seen(number) if self.store is not None else {}
-
-    def _delivered(self, number: int) -> Iterable[bytes]:
-        return self.store.delivered(number) if self.store is not None else ()
-
-    def _merged(self) -> MergedEvents | None:
-        return MergedEvents(self._emit) if self._emit is not None else None
 
 
 def _error_text(error: Exception) -> str:

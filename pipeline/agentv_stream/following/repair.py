@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from agentv_stream.following.follow_outputs import Mark, OutputState, kept_tail_of, tail_of
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.growing_output import Mark, OutputState, kept_tail_of, tail_of
 from agentv_stream.following.register import Register
 from agentv_stream.outputs.naming import RESULT, TRANSCRIPT
 from agentv_stream.sources.files import is_there

@@ -4,18 +4,22 @@ How often a session is settled and committed depends on the cost.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from agentv_stream.errors import SinkError
 from agentv_stream.following.companions import Companions
-from agentv_stream.following.follow_plan import KnownFile
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing_output import ShortOutput
+from agentv_stream.following.known_files import KnownFile
 from agentv_stream.following.register import SHARE, Register
 from agentv_stream.following.repair import Repair
-from agentv_stream.following.saving import committable
 from agentv_stream.outputs.durable import Publications, together
 from agentv_stream.outputs.naming import RESULT
 from agentv_stream.sources.folder import LocalFolder
+
+if TYPE_CHECKING:
+    from agentv_stream.following.actions import Actions
+    from agentv_stream.following.standings import Standings
 
 MOST_HOT = 128
 
@@ -23,7 +27,12 @@ MOST_HOT = 128
 class Resting:
     """Puts sessions to rest. What it returns are sessions to be read on, at once, before the next is taken."""
 
-    def __init__(self, register: Register, companions: Companions, repair: Repair) -> None:
+    def __init__(
+        self, register: Register, companions: Companions, repair: Repair, actions: "Actions | None" = None,
+        standings: "Standings | None" = None,
+    ) -> None:  # fmt: skip
+        self._actions = actions
+        self._standings = standings
         self._repair = repair
         self._register = register
         self._companions = companions
@@ -47,32 +56,32 @@ class Resting:
             if session.unsettled:
                 yield from self.settle(session)
             register.commit([session], force=True)
-            if session.dirty and register.store is not None and not session.strange and committable(session):
+            if session.dirty and register.store is not None and not session.recognition.strange and session.committable:
                 break  # the cursors cannot be written: keep it in memory
             register.hot.move_to_end(number)
             if register.store is None:
                 break
             if not session.saved:  # nothing is stored: when it changes it is examined as a new one
                 for log in session.inputs:
-                    register.entries[log.path] = KnownFile(log.file.signature, 0, "ignored")
+                    register.known.entries[log.path] = KnownFile(log.file.signature, 0, "ignored")
             register.drop(session)
         self._act()
 
     def _look(self) -> None:
         """Notes the events of sessions that grow, and of those that no longer do."""
-        plan, register = self._register.plan, self._register
-        for number, stall in plan.standings.look(register.hot) if plan.standings is not None else ():
-            session = register.wake(number) if plan.actions is not None and plan.actions.on_stalled else None
-            if session is not None and plan.actions is not None and not register.blocked(number):
-                plan.actions.stalled(session, stall)
-        if plan.actions is not None:
+        register, actions = self._register, self._actions
+        for number, stall in self._standings.look(register.hot) if self._standings is not None else ():
+            session = register.wake(number) if actions is not None and actions.on_stalled else None
+            if session is not None and actions is not None and not register.blocked(number):
+                actions.stalled(session, stall)
+        if actions is not None:
             for session in register.hot.values():
-                plan.actions.look(session)
+                actions.look(session)
 
     def _act(self) -> None:
         """Starts the commands of the noted events. After the commit: a session that failed there reports them again."""
-        if self._register.plan.actions is not None:
-            self._register.plan.actions.start(set(self._register.troubles))
+        if self._actions is not None:
+            self._actions.start(set(self._register.troubles))
 
     def settle(self, session: Followed) -> Iterator[int]:
         """Brings its outputs into the form of a finished session."""
@@ -106,9 +115,9 @@ class Resting:
             return
         register.recovered(session)
         self._repair.note(session.number, session.outputs.snapshot() if session.outputs is not None else None)
-        if session.strange:
+        if session.recognition.strange:
             for log in session.inputs:
-                register.entries[log.path] = KnownFile(log.file.signature, session.number, "ignored")
+                register.known.entries[log.path] = KnownFile(log.file.signature, session.number, "ignored")
         took = register.clock() - begun
         register.times[session.number].settle_at = begun + took * SHARE
 

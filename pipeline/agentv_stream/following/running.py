@@ -1,16 +1,16 @@
 """The options of a running tail, its progress, and its view of a follower."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentv_stream.following.follow_plan import Counts, KnownFile, Plan
+from agentv_stream.following.follow_plan import Counts, Plan
+from agentv_stream.following.known_files import KnownFile
 from agentv_stream.following.notify import Notify
 from agentv_stream.following.service_log import StandardOutput
 from agentv_stream.otel.forward import Forwarder
 
 if TYPE_CHECKING:
-    from agentv_stream.following.dataset_feed import DatasetFeed
     from agentv_stream.following.session_metrics import SessionMetrics
 
 
@@ -19,10 +19,12 @@ class Rounds(Protocol):
 
     plan: Plan
     counts: Counts
-    entries: dict[str, KnownFile]
     warm: dict[str, float]
     last_growth: float
     stopping: bool
+
+    @property
+    def entries(self) -> Mapping[str, KnownFile]: ...
 
     @property
     def backlog(self) -> bool: ...
@@ -36,6 +38,18 @@ class Rounds(Protocol):
     def finish(self, all_read: bool) -> None: ...
 
     def caught_up(self) -> None: ...
+
+
+class Feed(Protocol):
+    """Writes a data set between rounds, as `DatasetFeed` does it; documented there."""
+
+    trouble: str | None
+
+    def look(self) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass
@@ -52,7 +66,7 @@ class Running:
     serve: Callable[..., Coroutine[Any, Any, None]] | None = None
     sessions: "SessionMetrics | None" = None  # what they used
     notify: Notify = field(default_factory=Notify)
-    feed: "DatasetFeed | None" = None  # writes the data set
+    feed: Feed | None = None  # writes the data set
     output: StandardOutput | None = None  # where events are written
     forwarder: Callable[[], Forwarder] | None = None  # makes what sends spans
     watching: str = "polling"  # or "watchfiles", or "degraded: …"

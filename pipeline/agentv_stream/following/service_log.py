@@ -5,11 +5,13 @@ import select
 import stat
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from agentv_stages.model.visible import escaped, visible
-from agentv_stream.following.follow_plan import Say
+
+Say = Callable[..., None]  # writes to the service's log: a message, and facts by name
 
 LOOK_SECONDS = 0.2  # between checks whether to stop, while nothing is taken
 

@@ -15,7 +15,7 @@ from agentv_stages.providers import get_provider
 from agentv_stages.session.chain import SessionChain
 from agentv_stream.following.cursors import SessionRow
 from agentv_stream.following.followed import Followed, Listener
-from agentv_stream.following.stall import OpenCall, Progress, Stall, Standing
+from agentv_stream.live.stall import OpenCall, Progress, Stall, Standing
 from agentv_stream.outputs.session_name import changed_ms
 
 LOOK_MS = 1_000  # between looks for stalled sessions
@@ -76,11 +76,11 @@ class Standings(Listener):
     def _take(self, session: Followed, chain: SessionChain) -> Standing:
         """The standing of a session in memory, which its outputs share."""
         known = self._going_on.get(session.number)
-        if known is None or known.reading != session.tellings:
+        if known is None or known.reading != session.deliveries:
             standing = session.outputs.standing if session.outputs is not None else Standing()
             if known is not None:
                 standing.progress = None
-            known = _Session(chain.provider.name, chain.dialect.has_end, standing, session.tellings)
+            known = _Session(chain.provider.name, chain.dialect.has_end, standing, session.deliveries)
             self._going_on[session.number] = known
             self._over.pop(session.number, None)
         standing = known.standing

@@ -13,8 +13,8 @@ import anyio
 import anyio.to_thread
 
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.following.follow_plan import Say
 from agentv_stream.following.running import Rounds, Running
+from agentv_stream.following.service_log import Say
 from agentv_stream.live.exception_groups import leaves
 
 POLL_SECONDS = 0.2  # between checks of files that grew recently

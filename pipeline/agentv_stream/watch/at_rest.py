@@ -18,7 +18,7 @@ from agentv_stream.bulk.unit import Report, Unit, Work
 from agentv_stream.discovery.discover import Session, find_sessions
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root, cache_file
-from agentv_stream.following.stall import SILENT_SECONDS
+from agentv_stream.live.stall import SILENT_SECONDS
 from agentv_stream.sources.files import is_gone
 from agentv_stream.watch.model import RestingView
 

@@ -171,8 +171,8 @@ class Feed:
 
     def _view(self, session: Followed, chain: SessionChain) -> SessionView:
         view = self.views.get(session.number)
-        if view is None or view.reading != session.tellings:
-            view = self.views[session.number] = SessionView(session, chain, session.tellings)
+        if view is None or view.reading != session.deliveries:
+            view = self.views[session.number] = SessionView(session, chain, session.deliveries)
         view.chain = chain
         self._grown.add(session.number)
         if self._at_rest is not None:

@@ -24,7 +24,7 @@ from agentv_stages.session.chain import SessionChain
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.discovery.discover import project_of
 from agentv_stream.following.followed import Followed
-from agentv_stream.following.stall import ABANDONED_SECONDS, LONG_CALL_SECONDS, SILENT_SECONDS, Progress, was_left
+from agentv_stream.live.stall import ABANDONED_SECONDS, LONG_CALL_SECONDS, SILENT_SECONDS, Progress, was_left
 
 MOST_LINES = 500
 PROMPT_WIDTH = 200
