@@ -3,8 +3,6 @@
 import json
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from agentv_stream.following import follow
 from agentv_stream.following import followed as followed_module
 from agentv_stream.following.cursors import CursorStore
-from support.consuming import STREAM
+from support.consuming import STREAM, finished
 from support.decoding import FIXTURES
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
@@ -22,8 +20,7 @@ SESSION = "11111111-2222-3333-4444-555555555555"
 
 def consumed(log: Path, out: Path) -> bytes:
     """The transcript that `consume` makes of the finished log."""
-    command = [sys.executable, "-m", "agentv_stream", "consume", str(log), "--out", str(out), "-q"]
-    subprocess.run(command, check=False, capture_output=True)
+    finished("consume", log, "--out", out, "-q")
     (transcript,) = out.glob("*.transcript.jsonl")
     return transcript.read_bytes()
 
@@ -507,8 +504,7 @@ def test_a_text_in_pieces_stands_whole_in_the_summary_log_after_a_crash(tmp_path
     (summary,) = desk.out.glob("*.stream.log")
     assert "one two three four" in summary.read_text()
     assert summary.read_text().count("assistant:") == 1
-    command = [sys.executable, "-m", "agentv_stream", "consume", str(log), "--out", str(tmp_path / "c"), "-q"]
-    subprocess.run([*command, "--stream-log", "summary"], check=False, capture_output=True)
+    finished("consume", log, "--out", tmp_path / "c", "-q", "--stream-log", "summary")
     (whole,) = (tmp_path / "c").glob("*.stream.log")
     assert summary.read_text() == whole.read_text()
 

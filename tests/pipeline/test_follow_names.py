@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.consuming import finished
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -16,8 +17,7 @@ RECORDS = [record + b"\n" for record in claude_records(NAME, 8)]
 
 
 def agentv(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[bytes]":
-    command = [sys.executable, "-m", "agentv_stream", *arguments]
-    return subprocess.run(command, cwd=folder, env=os.environ | environment, capture_output=True, check=False)
+    return finished(*arguments, folder=folder, environ=os.environ | environment)
 
 
 @pytest.fixture

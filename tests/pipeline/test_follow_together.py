@@ -1,13 +1,12 @@
 """Two followers with outputs of their own share one database of cursors: neither takes the other's sessions."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from agentv_stream.following.folder_lock import FolderInUse, HeldFolders, lock_folder
+from support.consuming import finished_text
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -55,8 +54,7 @@ def test_a_folder_of_outputs_has_one_follower_whatever_its_name_and_cursors(tmp_
     link.symlink_to(out)
 
     def tail(*options: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "agentv_stream", "tail", str(logs), "--once", "--state", str(tmp_path / "s")]
-        done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = finished_text("tail", logs, "--once", "--state", tmp_path / "s", *options, folder=tmp_path)
         return done.returncode, done.stderr
 
     for options in (("--out", str(out), "--name", "b"), ("--out", str(link)), ("--out", str(out), "--no-cursors")):
@@ -78,19 +76,19 @@ def test_a_folder_below_the_one_that_was_named_or_of_old_cursors_is_held_too(tmp
     grow(logs, 0, 9)
     options = ["--name", "x", "--out", "B"] if named else []
     inner = tmp_path / ("A" if named else ".agentv/logs/claude")
-    command = [sys.executable, "-m", "agentv_stream", "tail", str(logs), "--once", "--state", state]
+    command = ["tail", str(logs), "--once", "--state", state]
     if named:
-        subprocess.run([*command, "--name", "x", "--out", "A"], cwd=tmp_path, check=True)
+        finished_text(*command, "--name", "x", "--out", "A", folder=tmp_path).check_returncode()
         grow(logs, 9, 17)
     held = lock_folder(inner)
     assert held is not None
     before = {path.name: path.read_bytes() for path in inner.iterdir()}
-    done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = finished_text(*command, *options, folder=tmp_path)
     assert done.returncode == 4
     assert "another follower writes into" in done.stderr
     assert {path.name: path.read_bytes() for path in inner.iterdir()} == before
     os.close(held)
-    assert subprocess.run([*command, *options], cwd=tmp_path, check=False).returncode == 0
+    assert finished_text(*command, *options, folder=tmp_path).returncode == 0
     transcripts = list(inner.glob("*.transcript.jsonl"))
     assert len(transcripts) == len(NAMES)
     assert all(len(path.read_bytes().splitlines()) == (7 if named else 4) for path in transcripts)

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 
 from agentv_stream.following.cursor_database import CursorDatabase, CursorError
 from agentv_stream.following.follow import Follower
+from support.consuming import finished
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -69,8 +68,7 @@ def test_what_was_made_of_an_agents_stream_is_not_written_over(tmp_path: Path) -
     """`claude -p … | agentv-stream consume`, then `agentv-stream tail` in the same folder."""
     desk = Desk(tmp_path / "desk")
     (desk.logs / f"{NAME}.jsonl").write_bytes(b"".join(RECORDS))
-    consume = [sys.executable, "-m", "agentv_stream", "consume", "-", "--out", str(desk.out), "--quiet"]
-    subprocess.run(consume, input=b"".join(RECORDS[:9]), capture_output=True, check=True)
+    finished("consume", "-", "--out", desk.out, "--quiet", given=b"".join(RECORDS[:9])).check_returncode()
     (made,) = desk.out.glob("*.transcript.jsonl")
     before = made.read_bytes()
     desk.catch_up()

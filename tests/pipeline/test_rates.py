@@ -13,6 +13,7 @@ from agentv_stages.model.tokens import Tokens, token_totals
 from agentv_stream import summarize, summarize_groups
 from agentv_stream.prices import estimate_cost
 from agentv_stream.rates import Rates, rates_of
+from support.consuming import finished_text
 from support.made_sessions import make_folder
 
 pytest.importorskip("genai_prices", reason="the prices extra is not installed")
@@ -95,8 +96,7 @@ def test_the_table_is_loaded_once(tmp_path: Path) -> None:
 
 def test_show_marks_an_estimate() -> None:
     def shown(*words: str) -> str:
-        command = [sys.executable, "-m", "agentv_stream", "show", *words, "--width", "200"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return finished_text("show", *words, "--width", "200").stdout
 
     gemini, claude = str(EXAMPLES / "gemini.jsonl"), str(EXAMPLES / "claude.jsonl")
     assert "cost ~$0.0343 (estimated at list prices, 20" in shown(gemini)

@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from agentv_stages.redaction.vault import MARKER
 from agentv_stream.errors import SourceError
 from agentv_stream.redaction.fast_search import fast_search
 from agentv_stream.redaction.key import FILE, installation_key
+from support.consuming import finished
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT" + "5vW7yZ2bC4dF6gH8"
 LOG = f'{{"id":"a","text":"first\\n{TOKEN}"}}\n{{"id":"b","n":1.50}}\nno JSON, AKIA2Q4W6E7RTYUIOPLK'
@@ -22,8 +22,7 @@ LOG = f'{{"id":"a","text":"first\\n{TOKEN}"}}\n{{"id":"b","n":1.50}}\nno JSON, A
 
 def run(*arguments: str, folder: Path, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "AGENTV_STREAM_STATE": str(folder / "state")}
-    command = [sys.executable, "-m", "agentv_stream", "redact", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, env=environment, check=False, timeout=60)
+    return finished("redact", *arguments, given=given, environ=environment)
 
 
 def test_a_filter_changes_the_secrets_and_nothing_else(tmp_path: Path) -> None:

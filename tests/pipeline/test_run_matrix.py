@@ -13,6 +13,7 @@ import pytest
 from agentv_stream.cli.matrix import passed_on, passes, passes_table
 from agentv_stream.reports.intervals import share_interval
 from agentv_stream.running.matrix import Attempt, Ended
+from support.consuming import finished_text
 from support.fake_agents import READ_EDIT, agent, stream
 from support.terminal import in_terminal
 
@@ -37,7 +38,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, *arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run([*COMMAND, *arguments], cwd=project, capture_output=True, text=True, check=False)
+    done = finished_text("run", *arguments, folder=project)
     return done.returncode, done.stdout, done.stderr
 
 

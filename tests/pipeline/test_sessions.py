@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from agentv_stream.cli.listing import age
+from support.consuming import finished_text
 from support.decoding import FIXTURES
 from support.growing_logs import claude_records
 from support.live_follower import held_to_permissions, permissions_count
@@ -21,8 +21,7 @@ OTHER = "99999999-2222-3333-4444-555555555555"
 def call(*arguments: str, cwd: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     environment = {"HOME": str(cwd), "PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cwd / "cache"), "COLUMNS": "100"}
     environment |= {"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **variables}  # else another copy might be tested
-    command = [sys.executable, "-m", "agentv_stream", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, check=False)
+    return finished_text(*arguments, folder=cwd, environ=environment)
 
 
 @pytest.fixture

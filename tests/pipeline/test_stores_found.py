@@ -3,8 +3,6 @@
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.errors import EXIT_IO, SourceError, UsageError
 from agentv_stream.stores.source import StoreSource
+from support.consuming import finished_text
 from support.opencode2_stores import Agent2, simple
 from support.opencode_stores import child, export, make_database, make_folder
 
@@ -79,8 +78,7 @@ def test_every_command_names_a_store_of_an_unknown_version(tmp_path: Path, comma
     folder = tmp_path / "opencode"
     unknown(folder / "opencode.db")
     environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
-    program = [sys.executable, "-m", "agentv_stream", *command.format(folder=folder).split()]
-    done = subprocess.run(program, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+    done = finished_text(*command.format(folder=folder).split(), folder=tmp_path, environ=environment)
     assert done.returncode == EXIT_IO
     assert "unknown version: session_message_v3, session_v3" in done.stderr
     assert "no sessions" not in done.stdout

@@ -12,7 +12,7 @@ import pytest
 from agentv_stream.cli.tailing import address
 from agentv_stream.errors import UsageError
 from agentv_stream.following.keep import keep_rule
-from support.consuming import run
+from support.consuming import finished, run
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -30,10 +30,9 @@ def write(folder: Path, session: str, age: int = 0) -> Path:
 def sessions_of(folder: Path, *arguments: str) -> set[str]:
     """The sessions that `tail --once` writes transcripts of."""
     out = folder / "out"
-    command = [sys.executable, "-m", "agentv_stream", "tail", *arguments, "--once", "-q", "--out", str(out)]
-    command += ["--state", str(folder / "state")]
+    options = ["--once", "-q", "--out", str(out), "--state", str(folder / "state")]
     environment = os.environ | {"HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
-    subprocess.run(command, env=environment, check=True)
+    finished("tail", *arguments, *options, environ=environment).check_returncode()
     return {json.loads(p.read_bytes().split(b"\n")[0])["source"]["session_id"] for p in out.glob("*.transcript.jsonl")}
 
 

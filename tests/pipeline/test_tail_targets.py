@@ -1,12 +1,11 @@
 """What a tail follows is what it was told to, whatever else its cursors know of from before."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from support.consuming import finished, finished_text
 from support.growing_logs import claude_records
 
 ONE, TWO = (f"{n}0000000-aaaa-bbbb-cccc-dddddddddddd" for n in (1, 2))
@@ -22,8 +21,8 @@ def grow(folder: Path, name: str, begin: int, end: int) -> Path:
 
 def told(tmp_path: Path, *options: str) -> set[str]:
     """The sessions that events were told of."""
-    command = [sys.executable, "-m", "agentv_stream", "tail", "--events", "--once", "--state", str(tmp_path / "state")]
-    done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, check=True)
+    done = finished("tail", "--events", "--once", "--state", tmp_path / "state", *options, folder=tmp_path)
+    done.check_returncode()
     return {json.loads(line)["source"]["file"] for line in done.stdout.splitlines()}
 
 
@@ -53,8 +52,7 @@ def test_of_another_agent_nothing_is_told(tmp_path: Path) -> None:
 def test_a_root_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     """It found nothing, and said nothing."""
     log = grow(tmp_path / "a", ONE, 0, 9)
-    command = [sys.executable, "-m", "agentv_stream", "tail", "--once", "--all", "--root", str(log)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = finished_text("tail", "--once", "--all", "--root", log, folder=tmp_path)
     assert (done.returncode, done.stdout) == (4, "")
     assert f"--root: {log} is a file, not a folder" in done.stderr
 
@@ -72,9 +70,10 @@ def test_outputs_that_lie_in_the_folder_that_is_followed_are_not_followed(tmp_pa
     for name in (ONE, TWO):
         grow(tmp_path / "logs", name, 0, 17)
     (tmp_path / "link").symlink_to("logs")
-    command = [sys.executable, "-m", "agentv_stream", "tail", "logs", "--until-idle", "1s", "--out", out]
     for _ in range(2):
-        done = subprocess.run([*command, "--state", "state"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        options = ("--until-idle", "1s", "--out", out, "--state", "state")
+        done = finished_text("tail", "logs", *options, folder=tmp_path)
+        done.check_returncode()
         assert "sessions=2" in done.stderr
         made = [path.name for path in (tmp_path / out).glob("*.transcript.jsonl")]
         assert len(made) == 2, "a transcript of a transcript, and so on"
@@ -85,17 +84,16 @@ def test_what_is_named_and_no_log_could_not_be_read(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("buy apples\n")
     (tmp_path / "empty.jsonl").touch()
-    command = [sys.executable, "-m", "agentv_stream", "tail", "--once", "--state", "state", "--out", "out"]
+    options = ("--once", "--state", "state", "--out", "out")
     for _ in range(2):
         for named, code in (((notes, one), 4), ((one, "empty.jsonl"), 0), ((tmp_path,), 0)):
-            done = subprocess.run([*command, *named], cwd=tmp_path, capture_output=True, text=True, check=False)
+            done = finished_text("tail", *options, *named, folder=tmp_path)
             assert done.returncode == code, named
             assert (f"{notes}: not a log of a known agent" in done.stderr) == (code == 4)
 
 
 def once(tmp_path: Path, *options: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "agentv_stream", "tail", "--once", "--state", str(tmp_path / "state"), *options]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = finished_text("tail", "--once", "--state", tmp_path / "state", *options, folder=tmp_path)
     return done.returncode, done.stderr
 
 

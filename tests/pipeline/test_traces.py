@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 
 from agentv_stages.trajectory.trace_events import TraceList
 from agentv_stream import Settings, open_stream, read, summarize
+from support.consuming import finished_text
 from support.schemas import fits
 
 ROOT = Path(__file__).parents[2]
@@ -18,8 +17,7 @@ SECRET = "ghp_" + "a1B2" * 9
 
 
 def run(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "agentv_stream", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = finished_text(*arguments, folder=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -5,8 +5,6 @@ import io
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 import pytest
 
 from agentv_stream import summarize
+from support.consuming import finished_text
 from support.working_day import DAY, HOUR, PLACES, make_day
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
@@ -24,10 +23,7 @@ MIDNIGHT = round(datetime(2026, 11, 24, tzinfo=UTC).timestamp() * 1000)  # a Tue
 def run(home: Path, *words: str) -> str:
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC", "COLUMNS": "160"}
     environment["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
-    done = subprocess.run(
-        [sys.executable, "-m", "agentv_stream", *words], cwd=home, env=environment, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = finished_text(*words, folder=home, environ=environment)
     assert done.returncode == 0, (words, done.stderr)
     return done.stdout
 

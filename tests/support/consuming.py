@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from support import forked_programs
 from support.decoding import FIXTURES
 
 STREAM = FIXTURES / "claude" / "stream.jsonl"
@@ -48,18 +50,36 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in data.split(b"\n")[:-1]]
 
 
+def finished(
+    *arguments: str | Path,
+    folder: Path | None = None,
+    given: bytes | None = None,
+    environ: Mapping[str, str] | None = None,
+    timeout: float = LIMIT_SECONDS,
+) -> "subprocess.CompletedProcess[bytes]":
+    """Runs `agentv-stream ARGUMENTS` to its end, as `subprocess.run` does; `given` is what standard input holds."""
+    words, environ = [*map(str, arguments)], os.environ if environ is None else environ
+    if forked_programs.is_forkable(environ):
+        done = forked_programs.run(words, str(folder or Path.cwd()), environ, given, timeout)
+        return subprocess.CompletedProcess(words, *done)
+    stdin = subprocess.DEVNULL if given is None else None
+    return subprocess.run(
+        command(*words), input=given, stdin=stdin, capture_output=True, cwd=folder, env=environ, timeout=timeout,
+        check=False,
+    )  # fmt: skip
+
+
+def finished_text(
+    *arguments: str | Path, folder: Path | None = None, environ: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """As `finished`, with the outputs as texts."""
+    done = finished(*arguments, folder=folder, environ=environ)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
 def run(folder: Path, *arguments: str | Path, given: bytes | None = None, **more: str) -> Ran:
     """Runs `agentv-stream ARGUMENTS` in `folder`; fails if it prints a traceback."""
-    done = subprocess.run(
-        command(*arguments),
-        input=given,
-        stdin=subprocess.DEVNULL if given is None else None,
-        capture_output=True,
-        cwd=folder,
-        env=environment(**more),
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    done = finished(*arguments, folder=folder, given=given, environ=environment(**more))
     ran = Ran(done.returncode, done.stdout, done.stderr.decode(), folder)
     assert "Traceback" not in ran.err, ran.err
     return ran
