@@ -196,11 +196,12 @@ def _become(streams: list[int], arguments: list[str], folder: str, environment: 
         runpy.run_module("agentv_stream", run_name="__main__", alter_sys=True)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
         code = 1
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
+    # As at the end of an interpreter, which this process of a fork does not reach:
+    threading._shutdown()  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code)
