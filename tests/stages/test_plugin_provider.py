@@ -47,13 +47,13 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(
-    plugin: Path, *arguments: str, stdin: bytes | None = None, cwd: Path, **variables: str
+    plugin: Path, *arguments: str, stdin: bytes | None = None, cwd: Path, variables: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """A process of its own, because plug-ins are looked for once in a process."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AGENTV_STREAM_")}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(plugin), os.environ.get("PYTHONPATH"))))
     if arguments[:2] == PROGRAM and not (plugin / "agentv_stages").exists():  # of the project's own code
-        return finished(*arguments[2:], folder=cwd, given=stdin, environ=environment | variables)
+        return finished(*arguments[2:], folder=cwd, given=stdin, environ=environment | (variables or {}))
     command = [sys.executable, *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=environment, timeout=60, check=False)
 
@@ -337,7 +337,7 @@ def test_the_conformance_kit_finds_a_broken_plugin(
 def at_home(site: Path, home: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     """The program for a person whose agent keeps its logs in `~/.abacus/runs`."""
     os_home = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "XDG_STATE_HOME": str(home / "state")}
-    return run(site, *PROGRAM, *words, cwd=home, **os_home)
+    return run(site, *PROGRAM, *words, cwd=home, variables=os_home)
 
 
 @pytest.fixture
