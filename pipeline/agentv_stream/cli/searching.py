@@ -20,7 +20,7 @@ from agentv_stream.colour import Palette, palette
 from agentv_stream.discovery.discover import Session, project_of
 from agentv_stream.discovery.places import is_database
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
-from agentv_stream.redaction.redaction import redaction_of
+from agentv_stream.redaction.redaction import redaction_of, redactor_of
 from agentv_stream.searching.scan import Place
 from agentv_stream.searching.search import Hits, Outcome, search_sessions
 from agentv_stream.settings import from_process
@@ -57,9 +57,8 @@ def run_search(
         with interruptible():
             outcome = search_sessions(text, places, files, period=period, redaction=redaction, **options)
         if redaction is not None:
-            for hits in outcome.hits:  # the parts of a session that a list shows are not redacted
-                hits.session.header.prompt = hits.session.header.title = None
-                hits.session.header.lean = False
+            for hits in outcome.hits:
+                hits.session.read_texts(redactor_of(redaction))
         named = "path" if paths or roots else "id"
         with to_stdout():
             sys.stdout.writelines(_json_lines(outcome, text, named) if as_json else _lines(outcome, text, named))

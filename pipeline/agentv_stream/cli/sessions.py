@@ -11,6 +11,7 @@ from agentv_stream.cli.options import (
     NoCache,
     NoPrices,
     OnlyProvider,
+    Redact,
     Roots,
     Since,
     TimeZone,
@@ -39,6 +40,7 @@ def sessions(
     ] = True,
     prices: NoPrices = None,
     cache: NoCache = True,
+    redact: Redact = None,
     utc: Utc = False,
     timezone: TimeZone = None,
 ) -> None:
@@ -48,6 +50,7 @@ def sessions(
     """
     from agentv_stream.cli.listing import Listing, list_sessions
     from agentv_stream.cli.periods import chosen_period
+    from agentv_stream.cli.redacting import parts_for
     from agentv_stream.cli.telling import to_stdout
     from agentv_stream.errors import EXIT_IO, AgentvStreamError, UsageError
     from agentv_stream.outputs.publish import publish_now
@@ -57,7 +60,9 @@ def sessions(
         period, _ = chosen_period(since, until, timezone, utc)
         if json and csv is not None:
             raise UsageError("--json and --csv cannot be used together")
-        listing = Listing(provider, project, period, limit, tree, root or (), figures, prices, cache)
+        listing = Listing(
+            provider, project, period, limit, tree, root or (), figures, prices, cache, parts_for(redact).redactor
+        )
         text = list_sessions(listing, "json" if json else "table" if csv is None else "csv", unread)
         if csv is not None and str(csv) != "-":
             publish_now(csv, text.encode("utf-8", "replace"))

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,7 +16,14 @@ from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import printable_path
 from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stages.providers import get_provider, store_owner
-from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, header_json, read_header
+from agentv_stream.discovery.header import (
+    Header,
+    HeaderCache,
+    first_bytes,
+    header_json,
+    read_header,
+    redacted_header,
+)
 from agentv_stream.discovery.places import Found, Root, cache_file, expanded, logical_name, stores, walk
 from agentv_stream.discovery.project import normal_folder, project_root
 from agentv_stream.errors import SourceError, UsageError
@@ -23,6 +31,9 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.sources.files import content_size, is_store_folder
 from agentv_stream.sources.folder import LocalFolder, companions_of
 from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions, unread_part
+
+if TYPE_CHECKING:  # its rules take 40 ms
+    from agentv_stages.redaction.redactor import Redactor
 
 HEAD = 4096
 MOST_COMPARED = 16
@@ -64,10 +75,15 @@ class Session:
         """The files of all sub-agents."""
         return [path for files in self.agents.values() for path in files]
 
-    def read_texts(self) -> None:
-        """Reads the first prompt and the title where the header came from the cache, which keeps no texts."""
-        if not self.header.lean:
-            return
+    def read_texts(self, redactor: "Redactor | None" = None) -> None:
+        """Reads the first prompt and the title where the header came from the cache, which keeps no texts. With
+        `redactor` they have markers for secrets."""
+        if self.header.lean:
+            self._read_texts()
+        if redactor is not None:
+            self.header = redacted_header(self.header, redactor)
+
+    def _read_texts(self) -> None:
         header, provider = replace(self.header, lean=False), get_provider(self.header.provider)
         for path in (self.path, *self.further[:MOST_ASKED]):
             try:

@@ -30,6 +30,7 @@ from agentv_stream.sources.files import is_gone, open_plain
 from agentv_stream.sources.folder import context_of
 
 if TYPE_CHECKING:
+    from agentv_stages.redaction.redactor import Redactor
     from agentv_stream.discovery.kept_file import KeptFile  # SQLite: 5 ms that only a cache needs
 
 MOST_BYTES = 512 * 1024
@@ -90,6 +91,20 @@ class Header(Struct):
             model: str | None = getattr(event, "model", None)
             if self.model is None and model is not None and not model.startswith("<"):  # "<synthetic>"
                 self.model = model
+
+
+def redacted_header(header: Header, redactor: "Redactor") -> Header:
+    """The header with markers for secrets in its texts. A prompt that was cut loses the word that it ends with, which
+    may be the beginning of a secret."""
+    from agentv_stages.redaction.deltas import doubtful_from  # its rules take 40 ms
+
+    prompt, title = header.prompt, header.title
+    if prompt is not None:
+        if len(prompt) == PROMPT_WIDTH:
+            data = prompt.encode("utf-8", "replace")
+            prompt = data[: doubtful_from(data)].decode("utf-8", "replace").rstrip() + "…"
+        prompt = redactor.hide_text(prompt)
+    return replace(header, prompt=prompt, title=None if title is None else redactor.hide_text(title))
 
 
 def dialect_of(path: Path) -> str | None:

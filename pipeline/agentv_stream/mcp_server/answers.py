@@ -120,8 +120,7 @@ class Answers:
 
     def hidden_text(self, text: str) -> str:
         """A message without secrets."""
-        redactor = self.parts.redactor
-        return text if redactor is None else redactor.hide(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+        return text if self.parts.redactor is None else self.parts.redactor.hide_text(text)
 
     def _session(self, session_id: str) -> Session:
         return pick(find_sessions(self.roots, HeaderCache(cache_file())), session_id)
@@ -131,7 +130,7 @@ class Answers:
         return SessionReader(pieces, session.path, provider, messages=messages, parts=self.parts)
 
     def _listed(self, session: Session) -> Answer:
-        session.read_texts()
+        session.read_texts(self.parts.redactor)
         header = session.header
         return {
             "session_id": printable_path(session.id),

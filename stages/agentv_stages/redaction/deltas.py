@@ -104,7 +104,7 @@ class RedactDeltas:
     def _redact(self, deltas: list[_Delta], ended: bool) -> int | None:
         """Puts markers into the deltas of one text; returns the number of the first undecided delta."""
         text = b"".join(delta.piece for delta in deltas)
-        decided = len(text) if ended else _doubtful_from(text)
+        decided = len(text) if ended else doubtful_from(text)
         for finding in reversed(self._redactor.findings(text)):
             if finding.end <= decided:
                 self._put(deltas, finding.start, finding.end, self._redactor.replacement(text, finding))
@@ -144,7 +144,7 @@ class RedactDeltas:
         return nonce + bytes(a ^ b for a, b in zip(data, stream, strict=True))
 
 
-def _doubtful_from(text: bytes) -> int:
+def doubtful_from(text: bytes) -> int:
     """The place of a possible beginning of a secret at the end of a text; its length if there is none."""
     for begun in _BEGIN.finditer(text):
         if KEY_END.search(text, begun.end()) is None:

@@ -120,6 +120,10 @@ class Redactor:
         """A text about originals, such as a verdict, without any secret or the beginning of a remembered one."""
         return self.redact(data) if self.vault is None else self.vault.hide(data, self.redact)
 
+    def hide_text(self, text: str) -> str:
+        """As `hide`."""
+        return self.hide(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
     def replacement(self, data: bytes, finding: Finding) -> bytes:
         """The marker for a finding, which is counted."""
         self.counts[finding.kind] += 1
