@@ -15,6 +15,7 @@ from msgspec import Struct
 from agentv_stages.figures.dated import SLOT_MS, Span
 from agentv_stages.figures.result import Result
 from agentv_stages.figures.session_figures import SessionFigures
+from agentv_stages.model.event import TokenUsage
 from agentv_stages.model.times import nearest_date_ms, parse_iso
 from agentv_stages.model.tokens import PICO, Tokens
 from agentv_stream.extras import extra
@@ -117,6 +118,16 @@ class Rates:
         ]  # fmt: skip
         known = [cost for cost in costs if cost is not None]
         return sum(known) / PICO if known and len(known) == len(costs) else None
+
+    def of_call(self, usage: TokenUsage, model: str | None) -> float | None:
+        """The cost of a model call in dollars; None if the model has no price or tokens are not known."""
+        if usage.input is None or usage.output is None or not usage.output_final:
+            return None
+        at = usage.source.time_ms
+        parts = (usage.input, usage.cached, usage.cache_write, usage.cache_write_1h, usage.output, usage.reasoning)
+        slot = None if at is None else at // SLOT_MS
+        cost = self._cost(Span(slot, usage.model or model, model_calls=1, tokens=Tokens(*parts)))
+        return None if cost is None else cost / PICO
 
     def _cost(self, span: Span) -> int | None:
         tiers = self._tiers(span.model, span.slot) if span.model is not None else None

@@ -314,4 +314,4 @@ def test_an_index_shows_what_is_unknown_and_adds_up_what_is_known() -> None:
     text = b"".join(index_page([one, other])).decode()
     assert "2 sessions, 2 turns, 3 calls" in text and "$0.50 (1 session without a cost)" in text
     assert text.index("b.html") < text.index("a.html")  # the newest first
-    assert "A &lt;i&gt;title&lt;/i&gt;" in text and 'data-v="-1">?' in text and 'data-v="0.5">$0.5000' in text
+    assert "A &lt;i&gt;title&lt;/i&gt;" in text and 'data-v="-1">?' in text and 'data-v="0.5" title="0.5">$0.50' in text

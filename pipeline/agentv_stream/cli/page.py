@@ -28,6 +28,7 @@ def page(
     """Write a session as one HTML page: prompts, answers, calls, edits as diffs, sub-agents, a timeline."""
     from agentv_stream.cli.interrupting import interruptible
     from agentv_stream.cli.roots import roots_there
+    from agentv_stream.discovery.kept_rates import kept_rates
     from agentv_stream.errors import AgentvStreamError
     from agentv_stream.pages.write import write_pages
     from agentv_stream.redaction.redaction import redaction_with, redactor_of
@@ -36,8 +37,11 @@ def page(
     try:
         places = roots_there(root or (), provider)
         redactor = redactor_of(redaction_with(from_process({}))) if redact else None
-        with interruptible():
-            for path in write_pages(sessions, out, provider=provider, roots=places, full=full, redactor=redactor):
+        with interruptible(), kept_rates(None) as rates:
+            written = write_pages(
+                sessions, out, provider=provider, roots=places, full=full, redactor=redactor, rates=rates
+            )
+            for path in written:
                 typer.echo(str(path))
     except AgentvStreamError as error:
         say(error)

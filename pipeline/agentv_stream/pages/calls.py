@@ -9,10 +9,11 @@ from agentv_stages.model.message import PairedCall
 from agentv_stages.model.payload import decode_json, text_of
 from agentv_stages.sinks.plain_content import plain_content
 from agentv_stream.discovery.show_lines import SIGNS
-from agentv_stream.pages.text import diff, escaped, replaced, terminal
+from agentv_stream.pages.text import diff, duration_text, escaped, replaced, terminal
 
 HEAD_BYTES = 4 * 1024
 TAIL_BYTES = 2 * 1024
+SHORTEST_MS = 50  # a shorter duration is not shown
 OPEN_LINES = 12  # a longer output is folded
 _TARGET = 200
 _FIRST_LINES = 40  # of a file that is written
@@ -26,19 +27,21 @@ def outcome_of(paired: PairedCall) -> str:
     return "unpaired" if paired.result is None else paired.result.outcome or "ok"
 
 
-def call_html(paired: PairedCall, name: str, full: bool) -> str:
-    """One call as a `details` element on one line, open if it failed. `name` is its id in the page."""
+def call_html(paired: PairedCall, name: str, full: bool, folder: str = "") -> str:
+    """One call as a `details` element on one line, open if it failed. `name` is its id in the page; a path below
+    `folder` is shown without it."""
     call, result = paired.call, paired.result
     outcome = outcome_of(paired)
     about = [f'<span class="out">{SIGNS[outcome]} {outcome}</span>', f"<b>{escaped(call.tool or call.name)}</b>"]
-    target = target_of(call)
+    target = target_of(call).removeprefix(folder)
     if target:
         short = target if len(target) <= _TARGET else target[: _TARGET - 1] + "…"
         about.append(f"<code>{escaped(' '.join(short.split()))}</code>")
     if result is not None and result.exit_code:
         about.append(f"exit {result.exit_code}")
-    if result is not None and result.duration_ms is not None:
-        about.append(f"{result.duration_ms / 1000:,.1f} s")
+    took = result.duration_ms if result is not None else None
+    if took is not None and took >= SHORTEST_MS:
+        about.append(duration_text(took))
     body = _input(call, full) + _output(result, full)
     failed = outcome in FAILED_OUTCOMES
     state = " open" if failed else ""

@@ -10,26 +10,30 @@ from agentv_stages.figures.result import Result
 from agentv_stages.model.event import FAILED_OUTCOMES
 from agentv_stages.model.visible import counted
 from agentv_stream.pages.style import policy
-from agentv_stream.pages.text import escaped
+from agentv_stream.pages.text import duration_text, escaped
+from agentv_stream.units import count_text
 
 INDEX = "index.html"
 WIDTH, HEIGHT = 1_000, 120
 MOST_DAYS = 400
 STYLE = """
-:root{color-scheme:light dark;--bg:#fff;--fg:#1d2630;--dim:#5a6672;--line:#d8dee5;--link:#1f5fa8;--bad:#b3261e}
+:root{color-scheme:light dark;--bg:#fff;--fg:#1d2630;--dim:#5a6672;--line:#d8dee5;--link:#1f5fa8;--bad:#b3261e;
+--row:#f5f7f9}
 @media(prefers-color-scheme:dark){:root{--bg:#12171d;--fg:#dde4eb;--dim:#97a4b1;--line:#2d3844;--link:#7db4f0;
---bad:#ff8a80}}
+--bad:#ff8a80;--row:#1a2129}}
 *{box-sizing:border-box}body{font:15px/1.5 system-ui,sans-serif;background:var(--bg);color:var(--fg);margin:0 auto;
 max-width:90rem;padding:1rem clamp(.7rem,3vw,2rem) 4rem}a{color:var(--link)}h1{font-size:1.4rem;margin:.3rem 0}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;white-space:nowrap}
-td.title{white-space:normal;overflow-wrap:anywhere;min-width:12rem}.n{text-align:right}
+th,td{padding:.3rem .5rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;white-space:nowrap}
+td.title{white-space:normal;overflow-wrap:anywhere;min-width:12rem;width:45%}.n{text-align:right}
 th button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;cursor:pointer}
 th[aria-sort=ascending] button::after{content:" ▲"}th[aria-sort=descending] button::after{content:" ▼"}
 input{font:inherit;padding:.3rem .6rem;width:min(100%,30rem);color:inherit;background:var(--bg);
 border:1px solid var(--line);border-radius:6px;margin:.6rem 0}svg{width:100%;height:auto;display:block;margin:.6rem 0}
 svg rect{fill:var(--link)}svg text{fill:var(--dim);font:11px system-ui,sans-serif}.bad{color:var(--bad)}
-.dim{color:var(--dim)}:focus-visible{outline:2px solid var(--link)}
+.dim{color:var(--dim)}:focus-visible{outline:2px solid var(--link)}tbody tr:hover{background:var(--row)}
+@media(max-width:64rem){.w1{display:none}}@media(max-width:40rem){.w2{display:none}th,td{padding:.3rem}}
+@media(max-width:30rem){.w3{display:none}td.title{min-width:9rem}}
 @media print{input{display:none}}
 """
 SCRIPT = """
@@ -47,8 +51,13 @@ const words=find.value.toLowerCase().split(/\\s+/).filter(Boolean);let n=0;for(c
 const text=row.textContent.toLowerCase();row.hidden=!words.every(w=>text.includes(w));n+=!row.hidden}
 count.textContent=words.length?n+' of '+rows.length:''})})()
 """
-_NUMBERS = ("Turns", "Calls", "Failed", "Tokens in", "Tokens out", "Cost", "Time")
-_COLUMNS = ("Title", "Started", "Agent", "Model", "Status", *_NUMBERS)
+_TEXTS = {"Title": "", "Started": "w3", "Agent": "w2", "Status": ""}
+_NUMBERS = {
+    "Turns": "n w1", "Calls": "n w2", "Failed": "n w2", "In": "n w1", "Out": "n w1", "Cost": "n",
+    "Time": "n w1",
+}  # fmt: skip
+"""The columns, with classes that hide some of them in narrow windows. In and Out are tokens."""
+_MEANINGS = {"In": "Input tokens", "Out": "Output tokens"}
 
 
 class IndexRow(NamedTuple):
@@ -101,15 +110,16 @@ def index_page(sessions: Iterable[IndexRow]) -> Iterator[bytes]:
         '<meta name="referrer" content="no-referrer">'
         f"<title>Sessions</title><style>{STYLE}</style></head><body><main><h1>Sessions</h1>"
         f"<p>{_totals(found)}</p>{_plot(found)}<div class='scroll'><table><thead><tr>"
-        f"{''.join(map(_head, _COLUMNS))}</tr></thead><tbody>\n"
+        f"{''.join(_head(*column) for column in (_TEXTS | _NUMBERS).items())}</tr></thead><tbody>\n"
     ).encode()
     for row in found:
         yield _row(row).encode("utf-8", "replace")
     yield f"</tbody></table></div></main><script>{SCRIPT}</script></body></html>\n".encode()
 
 
-def _head(name: str) -> str:
-    return f'<th class="n">{name}</th>' if name in _NUMBERS else f"<th>{name}</th>"
+def _head(name: str, classes: str) -> str:
+    about = f' title="{_MEANINGS[name]}"' if name in _MEANINGS else ""
+    return f'<th class="{classes}"{about}>{name}</th>' if classes else f"<th>{name}</th>"
 
 
 def _totals(sessions: list[IndexRow]) -> str:
@@ -152,19 +162,22 @@ def _row(row: IndexRow) -> str:
     bad = ' class="bad"' if row.status in ("error", "killed", "stalled") else ""
     cells = [
         f'<td class="title"><a href="{escaped(row.link)}">{escaped(row.title)}</a>{folder}</td>',
-        f"<td>{escaped((row.started or '?')[:16].replace('T', ' '))}</td>",
-        f"<td>{escaped(row.provider)}</td>",
-        f"<td>{escaped(row.model or '?')}</td>",
+        f'<td class="w3">{escaped((row.started or "?")[:16].replace("T", " "))}</td>',
+        f'<td class="w2">{escaped(row.provider)}<br><span class="dim">{escaped(row.model or "?")}</span></td>',
         f"<td{bad}>{escaped(row.status)}</td>",
-        *(_number(value) for value in (row.turns, row.calls, row.failed, row.tokens_in, row.tokens_out)),
-        _number(row.cost_usd, "${:,.4f}"),
-        _number(None if row.duration_ms is None else row.duration_ms / 1000, "{:,.0f} s"),
     ]
+    numbers = (
+        *((value, f"{value or 0:,}") for value in (row.turns, row.calls, row.failed)),
+        *((value, count_text(value)) for value in (row.tokens_in, row.tokens_out)),
+        (row.cost_usd, f"${row.cost_usd or 0:,.2f}"),
+        (row.duration_ms, duration_text(row.duration_ms or 0)),
+    )
+    cells += [_number(*number, classes) for number, classes in zip(numbers, _NUMBERS.values(), strict=True)]
     return f"<tr>{''.join(cells)}</tr>\n"
 
 
-def _number(value: float | None, form: str = "{:,}") -> str:
+def _number(value: float | None, text: str, classes: str) -> str:
     """A cell, with the value by which it is sorted."""
     if value is None:
-        return '<td class="n" data-v="-1">?</td>'
-    return f'<td class="n" data-v="{value}">{form.format(value)}</td>'
+        return f'<td class="{classes}" data-v="-1">?</td>'
+    return f'<td class="{classes}" data-v="{value}" title="{value:,}">{text}</td>'

@@ -6,12 +6,14 @@ from typing import Any
 import msgspec
 
 from agentv_stages.figures.result import Evidence, Result, SessionFacts
+from agentv_stages.findings import Findings
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.message import Message
 from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.session.saved import SavedMessages
 from agentv_stream.outputs.step_spool import StepSpool
 from agentv_stream.pages.page import Page
+from agentv_stream.rates import Rates
 
 PAGE = ".html"
 _encode = msgspec.json.Encoder().encode
@@ -19,13 +21,15 @@ _decode = msgspec.json.Decoder(SavedMessages).decode
 
 
 class PageMaker:
-    """The page as a `Document`. `redactor` is for a session whose records are not redacted; its page is."""
+    """The page as a `Document`. `redactor` is for a session whose records are not redacted; its page is. `rates`
+    estimate costs that the agent does not report."""
 
     name, suffix = "page", PAGE
 
-    def __init__(self, redactor: Redactor | None = None, full: bool = False) -> None:
+    def __init__(self, redactor: Redactor | None = None, full: bool = False, rates: Rates | None = None) -> None:
         self._redactor = redactor
-        self._page = Page(full)
+        self._page = Page(full, rates)
+        self._findings = Findings()
         self._spool = StepSpool()
 
     @property
@@ -36,6 +40,7 @@ class PageMaker:
     def take(self, batch: Batch) -> None:
         """Raises: SinkError."""
         self._page.take(batch)
+        self._findings.observe(batch)
         for message in batch.messages:
             self._spool.add(message, self._page.message(self._redacted(message)))
 
@@ -47,7 +52,11 @@ class PageMaker:
         """The page in pieces; `about` is the result of the session."""
         if self._redactor is not None:
             about = _without_secrets(about, self._redactor)
-        return self._page.document(about, self._spool.lines)
+        found = self._findings.finish()
+        if self._redactor is not None:
+            for finding in found:
+                finding.text = self._redactor.hide_text(finding.text)
+        return self._page.document(about, self._spool.lines, found)
 
     def close(self) -> None:
         """Discards the stored messages."""

@@ -5,22 +5,25 @@ messages, stream by stream, and adds the facts that are known only at the end: t
 of sub-agents. So no message is kept in memory, however long the session.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentv_stages.figures.result import Result
+from agentv_stages.findings import Finding
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.call_summary import target_of
-from agentv_stages.model.event import FAILED_OUTCOMES, MAIN, Notification
+from agentv_stages.model.event import FAILED_OUTCOMES, MAIN, Notification, SessionInfo, TokenUsage
 from agentv_stages.model.message import Message
 from agentv_stages.model.payload import text_of
 from agentv_stages.model.times import iso
 from agentv_stages.model.tokens import output_text
+from agentv_stages.model.visible import counted
 from agentv_stages.sinks.plain_content import plain_content
 from agentv_stream.pages.calls import call_html, outcome_of
 from agentv_stream.pages.style import POLICY, SCRIPT, STYLE
-from agentv_stream.pages.text import escaped, markdown
+from agentv_stream.pages.text import duration_text, escaped, markdown
 from agentv_stream.pages.timeline import Mark, timeline
+from agentv_stream.rates import Rates
 
 MOST_LISTED = 500  # prompts and failures in the lists at the top
 MOST_MARKS = 20_000
@@ -29,6 +32,7 @@ _COMPACTION = "compact_boundary"
 _TASK = "Task"
 _SHORT = 90
 MOST_REASONS = 5
+MOST_CITED = 5  # turns of a finding that are links
 LONGEST_REASON = 1_000
 
 ReadLines = Callable[[str], Iterable[bytes]]
@@ -36,21 +40,28 @@ ReadLines = Callable[[str], Iterable[bytes]]
 
 
 class Page:
-    """Renders one session. `full` keeps long texts and outputs whole. `streams` are those seen, in order."""
+    """Renders one session. `full` keeps long texts and outputs whole; `rates` estimate costs that the agent does not
+    report. `streams` are those seen, in order."""
 
-    def __init__(self, full: bool = False) -> None:
+    def __init__(self, full: bool = False, rates: Rates | None = None) -> None:
         self.streams: dict[str, int] = {}  # and their number of messages
         self._full = full
+        self._rates = rates
+        self._folder = ""  # the session's, with a slash: paths below it are shown without it
+        self._models: dict[str, str] = {}  # by stream: of the last message
         self._prompts: list[tuple[int, str]] = []
         self._failures: list[tuple[str, str]] = []
         self._marks: list[Mark] = []
         self._compactions: dict[str, list[tuple[int, str]]] = {}  # by stream: row and text, in order
         self._agents: dict[tuple[str, int], list[str]] = {}  # by stream and message: sub-agents started there
+        self._turns: set[int] = set()
         self._tasks: dict[str, tuple[str, int]] = {}  # by call id, for agents that are named after their call
 
     def take(self, batch: Batch) -> None:
-        """Notes events that are no message: compactions."""
+        """Notes events that are no message: compactions, and the session's folder."""
         for event in batch.events:
+            if type(event) is SessionInfo and event.cwd and not self._folder:
+                self._folder = event.cwd.rstrip("/") + "/"
             if type(event) is Notification and event.name == _COMPACTION:
                 found = self._compactions.setdefault(event.source.stream, [])
                 if len(found) < MOST_LISTED:
@@ -66,7 +77,7 @@ class Page:
             body.append(f'<details class="think"><summary>Thinking</summary><div>{markdown(thinking)}</div></details>')
         body.append(self._content(message))
         for n, paired in enumerate(message.calls):
-            body.append(call_html(paired, f"c{message.index}-{n}", self._full))
+            body.append(call_html(paired, f"c{message.index}-{n}", self._full, self._folder))
         self._note(message)
         classes = [message.role, *(name for name in ("injected", "retracted") if getattr(message, name))]
         name = f' id="m{message.index}"' if stream != MAIN or message.turn is None else f' id="turn-{message.turn}"'
@@ -87,14 +98,22 @@ class Page:
         parts = [f'<a href="#{self._name(message)}">{speaker}</a>']
         if message.source.time_ms is not None:
             parts.append(f"<time>{iso(message.source.time_ms)[:19].replace('T', ' ')}</time>")
-        if message.model is not None:
+        stream = message.source.stream
+        if message.model is not None and self._models.get(stream) != message.model:
+            self._models[stream] = message.model
             parts.append(f"<span>{escaped(message.model)}</span>")
-        if message.usage is not None and message.usage.input is not None:
-            usage = message.usage
-            output = "?" if usage.output is None or not usage.output_final else f"{usage.output:,}"
-            cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd is not None else ""
-            parts.append(f"<span>{usage.input:,} tokens in, {output} out{cost}</span>")
+        usage = message.usage
+        if usage is not None and usage.input is not None:
+            cached = f" ({usage.cached:,} cached)" if usage.cached else ""
+            output = f", {usage.output:,} out" if usage.output is not None and usage.output_final else ""
+            parts.append(f"<span>{usage.input:,} tokens in{cached}{output}{self._cost(usage, message.model)}</span>")
         return f"<header>{''.join(parts)}</header>"
+
+    def _cost(self, usage: TokenUsage, model: str | None) -> str:
+        if usage.cost_usd is not None:
+            return f", ${usage.cost_usd:.4f}"
+        estimated = self._rates.of_call(usage, model) if self._rates is not None else None
+        return "" if estimated is None else f", ~${estimated:.4f}"
 
     @staticmethod
     def _name(message: Message) -> str:
@@ -117,6 +136,8 @@ class Page:
         """Keeps the facts for the lists at the top, the timeline and the places of sub-agents."""
         stream, name = message.source.stream, self._name(message)
         begin_ms = message.source.time_ms
+        if stream == MAIN and message.turn is not None:
+            self._turns.add(message.turn)
         if stream == MAIN and message.role == "user" and not message.injected and len(self._prompts) < MOST_LISTED:
             self._prompts.append((message.index, _first_line(message.text)))
         if stream == MAIN and len(self._marks) < MOST_MARKS:
@@ -129,7 +150,7 @@ class Page:
             failed = outcome in FAILED_OUTCOMES
             if failed and len(self._failures) < MOST_LISTED:
                 where = f"turn {message.turn}" if message.turn is not None else stream
-                about = _first_line(target_of(call))
+                about = _first_line(target_of(call).removeprefix(self._folder))
                 self._failures.append((place, f"{where}: {call.tool or call.name} {outcome}: {about}".rstrip(": ")))
             if stream == MAIN and len(self._marks) < MOST_MARKS:
                 took = result.duration_ms if result is not None else None
@@ -141,9 +162,9 @@ class Page:
             if result is not None and result.agent_id is not None:
                 self._agents.setdefault((stream, message.index), []).append(result.agent_id)
 
-    def document(self, about: Result, read: ReadLines) -> Iterator[bytes]:
+    def document(self, about: Result, read: ReadLines, findings: Sequence[Finding] = ()) -> Iterator[bytes]:
         """The page in pieces; `about` is the result of the session."""
-        yield self._top(about).encode("utf-8", "replace")
+        yield self._top(about, findings).encode("utf-8", "replace")
         children = self._children()
         placed: set[str] = set()
         if MAIN in self.streams:
@@ -198,10 +219,10 @@ class Page:
         """The session's title, or the first line of its first prompt, or its id."""
         return str(about.session.title or (self._prompts[0][1] if self._prompts else about.session.id) or "Session")
 
-    def _top(self, about: Result) -> str:
+    def _top(self, about: Result, findings: Sequence[Finding]) -> str:
         title = self.title(about)
         shown = escaped(title)
-        facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in _facts(about))
+        facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in _facts(about, self._rates))
         verdicts = _verdicts(about)
         prompts = "".join(f'<li><a href="#m{index}">{escaped(text)}</a></li>' for index, text in self._prompts)
         failures = "".join(f'<li><a href="#{place}">{escaped(text)}</a></li>' for place, text in self._failures)
@@ -211,6 +232,9 @@ class Page:
             else self._marks
         )
         lists = f"<nav aria-label='Prompts'><h2>Prompts</h2><ol>{prompts}</ol></nav>" if len(self._prompts) > 1 else ""
+        if findings:
+            items = "".join(_finding(found, self._turns) for found in findings)
+            lists += f"<nav aria-label='Findings'><h2>Findings</h2><ol>{items}</ol></nav>"
         if failures:
             lists += f"<nav aria-label='Failures'><h2>Failed calls</h2><ol class='fail'>{failures}</ol></nav>"
         return (
@@ -220,12 +244,30 @@ class Page:
             f'<meta name="referrer" content="no-referrer"><title>{shown}</title><style>{STYLE}</style></head>'
             "<body><main>"
             f"<h1 dir='auto'>{shown}</h1><dl>{facts}</dl>{verdicts}{timeline(marks)}{lists}"
-            '<p class="keys">Keys: <kbd>n</kbd> and <kbd>p</kbd> next and previous failure, <kbd>j</kbd> and '
-            "<kbd>k</kbd> next and previous message.</p>\n"
+            '<p class="keys">Keys: <kbd>n</kbd> <kbd>p</kbd> next and previous failure, <kbd>j</kbd> <kbd>k</kbd> next '
+            "and previous message, <kbd>o</kbd> open or close all.</p>\n"
         )
 
 
-def _facts(about: Result) -> Iterator[tuple[str, str]]:
+def _finding(found: Finding, turns: Container[int]) -> str:
+    """A finding with its costs, and links to the turns of its first calls."""
+    places = list(dict.fromkeys(cite.turn for cite in found.cites if cite.turn in turns))[:MOST_CITED]
+    links = ", ".join(f'<a href="#turn-{turn}">{turn}</a>' for turn in places)
+    where = f" (turn{'s' if len(places) > 1 else ''} {links})" if places else ""
+    about = "~" if found.basis == "estimated" else ""
+    costs = "".join(
+        f", {text}"
+        for text in (
+            counted(found.calls, "call") if found.calls else "",
+            duration_text(found.ms) if found.ms else "",
+            f"{about}{found.tokens:,} tokens" if found.tokens else "",
+        )
+        if text
+    )
+    return f"<li><b>{found.kind}</b>{costs}: {escaped(found.text)}{where}</li>"
+
+
+def _facts(about: Result, rates: Rates | None) -> Iterator[tuple[str, str]]:
     session, summary, tokens = about.session, about.tool_use_summary, about.tokens
     agent = session.provider + (f" {session.version}" if session.version else "")
     yield "Agent", escaped(agent)
@@ -239,7 +281,7 @@ def _facts(about: Result) -> Iterator[tuple[str, str]]:
     if session.started_at:
         yield "Started", escaped(session.started_at[:19].replace("T", " ")) + " UTC"
     if about.duration_ms is not None:
-        yield "Duration", f"{about.duration_ms / 1000:,.1f} s"
+        yield "Duration", duration_text(about.duration_ms)
     outcomes = summary["by_outcome"]
     failed = sum(outcomes.get(name, 0) for name in FAILED_OUTCOMES)
     calls = f"{summary['turns']:,} turns, {summary['total_tool_calls']:,} calls"
@@ -249,6 +291,8 @@ def _facts(about: Result) -> Iterator[tuple[str, str]]:
     yield "Tokens", f"{prompt} in{cached}, {escaped(output_text(tokens))} out"
     if about.cost_usd is not None:
         yield "Cost", f"${about.cost_usd:,.4f}"
+    elif rates is not None and (estimated := rates.of_result(about)) is not None:
+        yield "Cost", f"~${estimated:,.4f}, estimated at list prices, {rates.table}"
     if about.faults:
         yield "Faults", escaped(", ".join(f"{count} {name}" for name, count in about.faults.items()))
     yield "Session", f"<code>{escaped(session.id or 'unknown')}</code>"

@@ -26,7 +26,8 @@ article.injected{opacity:.85}article.retracted{text-decoration:line-through;opac
 .text>:first-child{margin-top:.3rem}.text>:last-child{margin-bottom:.2rem}.text img{max-width:100%}
 table{border-collapse:collapse;display:block;overflow-x:auto}th,td{border:1px solid var(--line);padding:.2rem .5rem}
 details{margin:.35rem 0}summary{cursor:pointer}
-.call>summary{font-size:.92rem;color:var(--dim)}.call>summary b{color:var(--fg)}.call>summary code{color:var(--fg)}
+.call>summary{font-size:.92rem;color:var(--dim)}.call>summary b{color:var(--fg)}.call>summary code{color:var(--fg);
+word-break:break-all}
 .out{display:inline-block;min-width:4.2em;color:var(--ok)}
 .error>summary .out,.denied>summary .out,.cancelled>summary .out{color:var(--bad);font-weight:600}
 .unpaired>summary .out{color:var(--warn)}
@@ -35,9 +36,13 @@ details{margin:.35rem 0}summary{cursor:pointer}
 .think>div{background:var(--think);border-radius:6px;padding:.3rem .8rem}
 .agent{border-left:3px solid var(--line);padding-left:.9rem}.agent>summary{font-weight:600}
 .note{color:var(--warn);border-top:1px dashed var(--warn);text-align:center;font-size:.9rem;padding:.3rem}
-.fail{color:var(--bad)}.pass{color:var(--ok)}nav ol{margin:.2rem 0;padding-left:2rem}nav li{margin:.1rem 0}
-svg{width:100%;height:auto;display:block}svg .t{fill:var(--link)}svg .u{fill:var(--dim)}svg .c{fill:var(--ok)}
-svg .x{fill:var(--bad)}svg .a{fill:var(--line)}svg text{fill:var(--dim);font:11px system-ui,sans-serif}
+.fail{color:var(--bad)}.pass{color:var(--ok)}.keys{color:var(--dim);font-size:.85rem}
+kbd{font:inherit;border:1px solid var(--line);border-radius:4px;padding:0 .35em;background:var(--box)}
+nav ol{margin:.2rem 0;padding-left:2rem}nav li{margin:.1rem 0}
+svg{width:100%;height:2.9rem;display:block;margin-top:1rem}
+.axis{display:flex;justify-content:space-between;gap:1rem;color:var(--dim);font-size:.8rem;margin:.1rem 0 1rem}
+svg .t{fill:var(--link)}svg .u{fill:var(--dim)}svg .c{fill:var(--ok)}
+svg .x{fill:var(--bad)}svg .a{fill:var(--line)}
 .ins,.del{display:inline-block;min-width:100%}.ins{background:var(--ins)}.del{background:var(--del)}
 .at{color:var(--dim)}
 .b{font-weight:700}.dim{opacity:.7}.i{font-style:italic}.u{text-decoration:underline}
@@ -51,7 +56,7 @@ svg .x{fill:var(--bad)}svg .a{fill:var(--line)}svg text{fill:var(--dim);font:11p
 .magenta{color:#d99ade}.cyan{color:#6fcbd6}.on-red{background:#5b2523}.on-green{background:#1e4a2e}
 .on-yellow{background:#4d3c10}.on-blue{background:#1d3a63}.on-magenta{background:#4a2350}.on-cyan{background:#164a51}}
 :target{outline:2px solid var(--link);outline-offset:4px;border-radius:6px}:focus-visible{outline:2px solid var(--link)}
-@media(max-width:30rem){dl{grid-template-columns:1fr}dt{margin-top:.3rem}body{font-size:15px}}
+@media(max-width:30rem){dl{gap:.1rem .6rem}body{font-size:15px}.out{min-width:0}nav ol{padding-left:1.6rem}}
 @media print{pre{max-height:none}article{content-visibility:visible;break-inside:avoid-page}
 details::details-content{content-visibility:visible;display:block}nav,.keys{display:none}body{max-width:none}}
 """
@@ -65,6 +70,7 @@ const all=s=>[...document.querySelectorAll(s)];
 addEventListener('keydown',e=>{if(e.ctrlKey||e.metaKey||e.altKey)return;
 if(e.key==='n')go('f',all('.call.error,.call.denied,.call.cancelled'),1);
 if(e.key==='p')go('f',all('.call.error,.call.denied,.call.cancelled'),-1);
+if(e.key==='o'){const every=all('details'),shut=every.some(d=>!d.open);every.forEach(d=>d.open=shut)}
 if(e.key==='j')go('t',all('article[id]'),1);if(e.key==='k')go('t',all('article[id]'),-1)});
 const open=()=>{let p=location.hash.length>1&&document.getElementById(location.hash.slice(1));
 for(;p;p=p.parentElement)if(p.tagName==='DETAILS')p.open=true};addEventListener('hashchange',open);open();

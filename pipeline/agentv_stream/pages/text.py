@@ -133,3 +133,12 @@ def replaced(old: str, new: str, most: int = 2_000) -> Iterator[str]:
     for line in difflib.unified_diff(before, after, lineterm="", n=3):
         if not line.startswith(("---", "+++")):
             yield line
+
+
+def duration_text(duration_ms: int) -> str:
+    """`4.2 s`, `6 min 20 s`, `2 h 5 min`."""
+    seconds = duration_ms / 1000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"

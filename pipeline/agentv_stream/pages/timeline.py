@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from agentv_stream.pages.text import duration_text
+
 WIDTH = 1_000
 MOST = 1_500  # marks; of a longer session every n-th, and all failures
 
@@ -37,9 +39,10 @@ def timeline(marks: Sequence[Mark]) -> str:
             f'<a href="#{mark.target}"><rect class="{mark.kind}" x="{left:.1f}" y="{8 + 20 * mark.row}" '
             f'width="{width:.1f}" height="14"><title>{mark.title}</title></rect></a>'
         )
-    length_text = f"{(last - first) / 1000:,.0f} s" if timed else f"{len(marks):,} steps"
+    length_text = duration_text(last - first) if timed else f"{len(marks):,} steps"
     return (
-        f'<svg viewBox="0 0 {WIDTH} 64" role="img" aria-label="Timeline of messages and calls">'
-        f'<rect class="a" x="0" y="44" width="{WIDTH}" height="1"/>{"".join(pieces)}'
-        f'<text x="0" y="58">0</text><text x="{WIDTH}" y="58" text-anchor="end">{length_text}</text></svg>'
+        f'<svg viewBox="0 0 {WIDTH} 46" preserveAspectRatio="none" role="img" '
+        'aria-label="Timeline of messages and calls">'
+        f'<rect class="a" x="0" y="44" width="{WIDTH}" height="1"/>{"".join(pieces)}</svg>'
+        f'<p class="axis"><span>messages above, calls below</span><span>{length_text}</span></p>'
     )

@@ -13,6 +13,7 @@ from agentv_stream.errors import UsageError
 from agentv_stream.outputs.naming import safe_part
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.pages.making import PAGE, PageMaker
+from agentv_stream.rates import Rates
 from agentv_stream.sources.files import is_folder
 from agentv_stream.summary import SessionReader
 
@@ -25,6 +26,7 @@ def write_pages(
     roots: Sequence[Root],
     full: bool,
     redactor: Redactor | None,
+    rates: Rates | None = None,
 ) -> Iterator[Path]:
     """Writes a page for each session, and yields its path. `place` is a file for one session, otherwise a folder.
 
@@ -35,7 +37,7 @@ def write_pages(
         raise UsageError(f"-o {place} is one file, and there are {len(names)} sessions; name a folder")
     used: set[str] = set()
     for name in names:
-        maker = PageMaker(full=full)
+        maker = PageMaker(full=full, rates=rates)
         try:
             result = _read(name, provider, roots, redactor, maker)
             path = place if as_file and place is not None else (place or Path()) / _name(name, result, used)
