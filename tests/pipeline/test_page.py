@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -23,7 +22,9 @@ from agentv_stream.pages.index import IndexRow, index_page
 from agentv_stream.pages.style import POLICY, SCRIPT, STYLE
 from agentv_stream.pages.text import diff, markdown, replaced, shown, terminal
 from agentv_stream.pages.write import write_pages
+from agentv_stream.rates import Rates
 from agentv_stream.summary import SessionReader, read_file
+from support.browser import QUIET, chromium, tab
 from support.consuming import run
 from support.fixture_logs import LOGS
 
@@ -214,9 +215,7 @@ def test_streams_of_a_spool_can_be_read_in_turns() -> None:
 
 
 def test_a_browser_opens_a_hostile_page_without_a_request_and_without_running_it(tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no Chromium is installed")
+    browser = chromium()
     page = page_of(claude(tmp_path, HOSTILE, output=HOSTILE), tmp_path)
     assert page
     listener = socket.create_server(("127.0.0.1", 0))
@@ -236,15 +235,7 @@ def test_a_browser_opens_a_hostile_page_without_a_request_and_without_running_it
     thread = threading.Thread(target=serve)
     thread.start()
     proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
-    command = [
-        browser,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        *quiet,
-        f"--user-data-dir={tmp_path / 'profile'}",
-    ]
+    command = [browser, *QUIET, f"--user-data-dir={tmp_path / 'profile'}"]
     command += [f"--proxy-server={proxy}", "--dump-dom", (tmp_path / "page.html").as_uri()]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env={**os.environ})
@@ -315,3 +306,83 @@ def test_an_index_shows_what_is_unknown_and_adds_up_what_is_known() -> None:
     assert "2 sessions, 2 turns, 3 calls" in text and "$0.50 (1 session without a cost)" in text
     assert text.index("b.html") < text.index("a.html")  # the newest first
     assert "A &lt;i&gt;title&lt;/i&gt;" in text and 'data-v="-1">?' in text and 'data-v="0.5" title="0.5">$0.50' in text
+
+
+TITLES = "[...document.querySelectorAll('tbody tr')].filter(r => !r.hidden).map(r => r.querySelector('a').textContent)"
+
+
+def test_a_browser_sorts_and_filters_an_index(tmp_path: Path) -> None:
+    rows = [
+        IndexRow(f"{name}.html", name, f"2026-01-0{day}", agent, "m", "/w", "complete", 2, calls, 0, 5, 5, cost, 5)
+        for day, name, agent, calls, cost in (
+            (1, "one", "claude", 9, None),
+            (2, "two", "pi", 100, 2.5),
+            (3, "three", "pi", 20, 10.25),
+        )
+    ]
+    place = tmp_path / "index.html"
+    place.write_bytes(b"".join(index_page(rows)))
+    with tab(tmp_path) as page:
+        page.open(place)
+        assert page.ask(TITLES) == ["three", "two", "one"]  # the newest first
+        for head, first, second in (
+            ("Calls", ["one", "three", "two"], ["two", "three", "one"]),
+            ("Cost", ["one", "two", "three"], ["three", "two", "one"]),
+            ("Title", ["one", "three", "two"], ["two", "three", "one"]),
+        ):
+            click = f"[...document.querySelectorAll('th button')].find(b => b.textContent == '{head}').click()"
+            sorted_as = f"[...document.querySelectorAll('th')].find(h => h.textContent == '{head}').ariaSort"
+            orders: dict[str, list[str]] = {}
+            for _ in range(2):
+                page.ask(click)
+                orders[page.ask(sorted_as)] = page.ask(TITLES)
+            assert orders == {"ascending": first, "descending": second}
+        find = "const i = document.querySelector('input'); i.value = '{}'; i.dispatchEvent(new Event('input'))"
+        page.ask("{" + find.format("PI three") + "}")
+        assert page.ask(TITLES) == ["three"]
+        assert page.ask("document.querySelector('[role=status]').textContent") == "1 of 3"
+        page.ask("{" + find.format("") + "}")
+        assert len(page.ask(TITLES)) == 3
+
+
+def test_a_browser_goes_to_failures_by_keys_and_to_turns_by_links(tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    page_of(claude(tmp_path, "first", "second", output="no such file", failed=True), tmp_path)
+    with tab(tmp_path) as page:
+        page.open(place)
+        for key, name in (("n", "c1-0"), ("n", "c3-0"), ("p", "c1-0")):
+            page.press(key)
+            assert page.ask("document.activeElement.id") == name
+        count = "document.querySelectorAll('details:not([open])').length"
+        assert page.ask("document.querySelector('details').open = false, " + count) > 0
+        page.press("o")
+        assert page.ask(count) == 0
+        page.ask("location.hash = '#turn-2'")
+        assert page.ask("document.querySelector(':target').id") == "turn-2"
+
+
+@pytest.mark.parametrize("width", [320, 768, 1280])
+def test_a_page_is_as_wide_as_its_window(width: int, tmp_path: Path) -> None:
+    word = "x" * 400
+    page_of(claude(tmp_path, f"{word} `{word}`\n\n| {word} | b |\n|---|---|\n| c | d |", output=word), tmp_path)
+    with tab(tmp_path, f"--window-size={width},900") as page:
+        page.open(tmp_path / "page.html")
+        page.press("o")
+        assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_findings_are_listed_with_their_costs_and_links(tmp_path: Path) -> None:
+    found = Found(page_of(claude(tmp_path, *["again"] * 5, output="no such file", failed=True), tmp_path))
+    assert "Findings" in found.words and "repeated-failures" in found.words
+    links = {a.get("href") for tag, a in found.elements if tag == "a"}
+    assert {"#turn-2", "#turn-3"} <= links
+
+
+def test_costs_that_the_agent_does_not_report_are_estimated(tmp_path: Path) -> None:
+    pytest.importorskip("genai_prices", reason="the extra `prices` is not installed")
+    log = claude(tmp_path, "hello")
+    ended = '"stop_reason": "tool_use", "model": "claude-opus-4-5"'
+    log.write_text(log.read_text().replace('"model": "opus"', ended))
+    place = tmp_path / "page.html"
+    list(write_pages([str(log)], place, provider=None, roots=(), full=False, redactor=None, rates=Rates()))
+    assert Found(place.read_text()).words.count("~$0.0002") == 2  # of the call, and of the session

@@ -251,7 +251,8 @@ class Page:
 
 def _finding(found: Finding, turns: Container[int]) -> str:
     """A finding with its costs, and links to the turns of its first calls."""
-    places = list(dict.fromkeys(cite.turn for cite in found.cites if cite.turn in turns))[:MOST_CITED]
+    cited = dict.fromkeys(cite.turn for cite in found.cites if cite.turn is not None and cite.turn in turns)
+    places = list(cited)[:MOST_CITED]
     links = ", ".join(f'<a href="#turn-{turn}">{turn}</a>' for turn in places)
     where = f" (turn{'s' if len(places) > 1 else ''} {links})" if places else ""
     about = "~" if found.basis == "estimated" else ""
