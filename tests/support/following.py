@@ -56,7 +56,7 @@ class Desk:
         settings = Settings(out=self.out, stream_log=stream_log)
         made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=settle_seconds, **plan)
         follower = Follower(
-            made, self.store, self.say, self.emitted.append, self.clock, self.wall_ms, actions, standings
+            made, self.store, self.say, self.emitted.append, self.clock, self.wall_ms, actions, standings, listeners
         )
         follower.begin()
         return follower
