@@ -16,9 +16,12 @@ import os
 import platform
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata
+from operator import le
 from pathlib import Path
 
 from generate import parse_size, write_folder, write_session
@@ -30,7 +33,10 @@ from multiplied import multiply
 from synthetic.claude import Dialect
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = ("speed", "agentv", "many", "renderers", "memory", "latency", "start")
+SECTIONS = ("speed", "agentv", "many", "daily", "renderers", "memory", "latency", "start")
+
+DAILY_BUDGETS = {1: (1.0, 2.0), 100: (0.65, 2.0), 1500: (1.0, 8.0), 5000: (0.5, 3.0)}
+"""By number of sessions: the least ratios, asked for the first time and again."""
 
 
 class Bench:
@@ -98,6 +104,10 @@ def _ratio(found: dict[str, Series], slow: str, fast: str, figure: Callable[[Ser
 
 def wall(series: Series) -> float:
     return series.wall
+
+
+def processor(series: Series) -> float:
+    return series.processor
 
 
 def peak(series: Series) -> float:
@@ -196,6 +206,28 @@ def _folder(bench: Bench, root: Path, what: str, name: str) -> None:
         lambda x: x >= 1.3,
         "{:.2f}x",
     )
+
+
+def daily(bench: Bench, shapes: list[tuple[int, int]]) -> None:
+    """The same question, asked for the first time and again, beside ccusage's native binary."""
+    peers = programs.peers_folder()
+    for sessions, total in shapes:
+        root, cache = bench.folder(sessions, total), bench.scratch / f"cache-{sessions}"
+        other = programs.ccusage(peers, root, bench.scratch / "home") if peers else None
+        ours = [programs.stats(root), programs.stats_again(root, cache), programs.watch_again(root, cache)]
+        size = sum(path.stat().st_size for path in root.rglob("*.jsonl"))
+        found = bench.compare(
+            f"Daily: {sessions:,} sessions of {size / 1e6:,.0f} MB, all cores",
+            f"daily-{sessions}",
+            [*([other] if other else []), *ours],
+            size,
+            other.name if other else ours[0].name,
+        )
+        cold, again = DAILY_BUDGETS.get(sessions, (1.0, 2.0))
+        for program, budget in zip(ours, (cold, again, again), strict=True):
+            ratio = _ratio(found, "ccusage (Rust)", program.name, processor)
+            what = f"{program.name} of {sessions:,} sessions against ccusage's native binary, processor time"
+            bench.budget(what, f"≥ {budget:g}x", ratio, partial(le, budget), "{:.2f}x")
 
 
 def renderers(bench: Bench) -> None:
@@ -308,6 +340,9 @@ def environment() -> dict[str, str]:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             found[package] = "not installed"
+    options = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    built = [name for name in ("--enable-optimizations", "--with-lto", "--enable-shared") if name in options]
+    found["python built"] = f"{' '.join(built) or 'without optimizations'}, {platform.python_compiler()}"
     found["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
     return found
 
@@ -318,6 +353,7 @@ def main() -> int:
     parser.add_argument(
         "--folders", default="1x100MB,100x100MB,5000x500MB", help="folders of sessions: how many, and their size"
     )
+    parser.add_argument("--daily", default="1x100MB,100x100MB,1500x3GB,5000x500MB", help="as --folders, asked again")
     parser.add_argument("--memory", default="10MB,100MB,1GB", help="sizes for peak memory, smallest first")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
@@ -343,6 +379,8 @@ def main() -> int:
         agentv(bench, arguments.size)
     if "many" in wanted:
         many(bench, [shape(part) for part in arguments.folders.split(",")])
+    if "daily" in wanted:
+        daily(bench, [shape(part) for part in arguments.daily.split(",")])
     if "renderers" in wanted:
         renderers(bench)
     if "memory" in wanted:

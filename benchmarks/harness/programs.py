@@ -56,15 +56,21 @@ def statistics(source: Path) -> Program:
 
 
 def stats(root: Path) -> Program:
-    """The command, as people call it: figures by day, as JSON."""
-    command = [_ours(), "stats", str(root), "--by", "day", "--json", "-", "--quiet"]
+    """The command, as people call it: figures by day, as JSON. Every log is read."""
+    command = [_ours(), "stats", str(root), "--by", "day", "--json", "-", "--quiet", "--no-cache"]
     return Program("ours: stats --by day", command)
 
 
 def stats_again(root: Path, cache: Path) -> Program:
     """As `stats`, with the figures that the run before kept in the folder `cache`."""
-    command = [*stats(root).command, "--cache"]
-    return Program("ours: stats --cache, again", command, environment={"XDG_CACHE_HOME": str(cache)})
+    command = [word for word in stats(root).command if word != "--no-cache"]
+    return Program("ours: stats, asked again", command, environment={"XDG_CACHE_HOME": str(cache)})
+
+
+def watch_again(root: Path, cache: Path) -> Program:
+    """A line for each session, from the same figures."""
+    command = [_ours(), "watch", "--json", "--once", "--since", "2000-01-01", str(root)]
+    return Program("ours: watch --json --once, asked again", command, environment={"XDG_CACHE_HOME": str(cache)})
 
 
 def import_sessions(root: Path, out: Path, option: str) -> Program:

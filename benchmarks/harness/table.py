@@ -29,22 +29,25 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def speeds(all_series: Sequence[Series], size: int, reference: str) -> str:
-    """One row per program. The ratio is the reference's time over this one's: 2.0x is twice as fast."""
+    """One row per program. The ratios are the reference's time over this one's: 2.0x is twice as fast."""
     base = next((s for s in all_series if s.program.name == reference and s.runs), None)
     rows: list[list[str]] = []
     for series in all_series:
         if not series.runs:
-            rows.append([series.program.name, "–", "–", "–", "–", series.failure or "–"])
+            rows.append([series.program.name, "–", "–", "–", "–", "–", series.failure or "–"])
             continue
         ratio = f"{base.wall / series.wall:.2f}x" if base else "–"
+        less = f"{base.processor / series.processor:.2f}x" if base and series.processor else "–"
         rows.append(
             [
                 series.program.name,
                 ratio,
+                less,
                 f"{series.wall:.2f}",
                 f"{series.processor:.2f}",
                 f"{size / series.wall / 1e6:,.0f}",
                 f"{series.peak / 1e6:,.0f}",
             ]
         )
-    return markdown(["program", f"speed against {reference}", "wall s", "processor s", "MB/s", "peak MB"], rows)
+    head = ["program", f"speed against {reference}", "by processor time", "wall s", "processor s", "MB/s", "peak MB"]
+    return markdown(head, rows)

@@ -41,6 +41,21 @@ def verdicts_in_colour(text: str, paint: Palette) -> str:
     return _FIRST_WORD.sub(lambda found: found[1] + paint(_WORDS[found[2]], found[2]), text)
 
 
+def outline_in_colour(text: str, paint: Palette) -> str:
+    """Lines in which the headings (those that are not indented) are bold, and labels (`    label:`) dim."""
+    if not paint.on:
+        return text
+    bold = re.sub(r"^(?=\S).+$", lambda found: paint("bold", found[0]), text, flags=re.MULTILINE)
+    return re.sub(r"^(    )([a-z]+:)", lambda found: found[1] + paint("dim", found[2]), bold, flags=re.MULTILINE)
+
+
+def markdown_in_colour(text: str, paint: Palette) -> str:
+    """Markdown with bold headings."""
+    if not paint.on:
+        return text
+    return re.sub(r"^#.*$", lambda found: paint("bold", found[0]), text, flags=re.MULTILINE)
+
+
 def palette(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Palette:
     """The palette for a stream. `NO_COLOR` wins over `FORCE_COLOR`; either counts if it is not empty, `FORCE_COLOR`
     also if it is not `0`."""

@@ -1,12 +1,14 @@
 """`analyze` from the command line: people see lines without effect on the terminal, programs get JSON lines."""
 
 import json
+import sys
 from pathlib import Path
 
 import msgspec
 
 from agentv_stages.findings import Finding
 from support.consuming import run
+from support.powers import run_without_powers
 
 SESSION = {"parentUuid": None, "isSidechain": False, "cwd": "/w", "sessionId": "s-1", "version": "2.1.0"}
 ESCAPE = "\x1b]0;owned\x07"
@@ -54,3 +56,12 @@ def test_secrets_are_redacted_and_a_missing_log_stops_no_other_one(tmp_path: Pat
     assert "none.jsonl" in done.err
     assert "repeated-failures" in done.out.decode()
     assert secret not in done.out.decode()
+
+
+def test_a_log_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    log = log_of(tmp_path, "make")
+    (tmp_path / "secret.jsonl").write_bytes(log.read_bytes())
+    (tmp_path / "secret.jsonl").chmod(0)
+    done = run_without_powers([sys.executable, "-m", "agentv_stream", "analyze", str(tmp_path), "--json"])
+    assert (done.returncode, "repeated-failures" in done.stdout) == (4, True)
+    assert f"cannot read {tmp_path / 'secret.jsonl'}: Permission denied" in done.stderr

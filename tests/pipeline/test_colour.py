@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.colour import Palette, palette, verdicts_in_colour
+from agentv_stages.model.visible import columns
+from agentv_stream.colour import Palette, markdown_in_colour, outline_in_colour, palette, verdicts_in_colour
 from support.consuming import STREAM, run
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 class Terminal(io.StringIO):
@@ -51,7 +54,12 @@ COMMANDS = [
     ("search", "a", STREAM),
     ("consume", STREAM),
     ("show", "gone.jsonl"),
+    ("tools", "--provider", "claude"),
+    ("providers", "--provider", "claude"),
+    ("validate", EXAMPLES / "spec.yaml"),
+    ("schema",),
 ]
+TABLES = [command for command in COMMANDS if command[0] not in ("consume", "validate") and "gone.jsonl" not in command]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals are Unix")
@@ -67,3 +75,22 @@ def test_commands_have_colour_on_a_terminal_and_none_in_a_pipe(
     assert b"\x1b" not in piped.out + piped.err.encode()
     forced = run(tmp_path, *arguments, NO_COLOR="", FORCE_COLOR="1")
     assert b"\x1b[" in forced.out + forced.err.encode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals are Unix")
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@pytest.mark.parametrize("arguments", TABLES, ids=lambda words: " ".join(str(words[0]).split()))
+def test_lines_fit_the_terminal(arguments: tuple[str | Path, ...], width: int, tmp_path: Path) -> None:
+    from support.terminal import in_terminal
+
+    shown = in_terminal(tmp_path, width, *arguments)
+    lines = [line for line in shown if "agentv-stream show" not in line]  # a command to be copied is whole
+    assert lines
+    assert max(map(columns, lines)) <= width
+
+
+def test_headings_are_bold_and_labels_dim() -> None:
+    outline = outline_in_colour("Claude\n  stream\n    end: result: x\n", Palette(on=True))
+    assert outline == "\x1b[1mClaude\x1b[0m\n  stream\n    \x1b[2mend:\x1b[0m result: x\n"
+    assert markdown_in_colour("# Report\n- #1\n", Palette(on=True)) == "\x1b[1m# Report\x1b[0m\n- #1\n"
+    assert markdown_in_colour("# Report\n", Palette()) == "# Report\n"

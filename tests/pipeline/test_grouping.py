@@ -229,3 +229,12 @@ def test_a_project_is_its_repository_worktrees_included(tmp_path: Path) -> None:
 )
 def test_folders_are_compared_in_one_form(folder: str, form: str) -> None:
     assert normal_folder(folder) == form
+
+
+@pytest.mark.parametrize(
+    ("dimension", "name"),
+    [("day", "0001-01-03"), ("month", "0001-01"), ("week", "0001-W01"), ("hour", "0001-01-03T00:00Z")],
+)
+def test_years_have_four_digits(dimension: str, name: str) -> None:
+    third_ms = round(datetime(1, 1, 3, tzinfo=UTC).timestamp() * 1000)
+    assert time_name(dimension, third_ms // SLOT_MS, IN_UTC) == name

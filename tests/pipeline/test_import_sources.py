@@ -15,6 +15,7 @@ import zstandard
 from agentv_stream import import_sessions, summarize, summarize_groups, summarize_many
 from agentv_stream.bulk.find import find_units
 from agentv_stream.errors import SourceError, UsageError
+from support.consuming import run
 from support.made_sessions import claude_session, make_folder
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -258,3 +259,11 @@ def test_a_group_that_there_is_not_is_refused(tmp_path: Path) -> None:
     make_folder(tmp_path, 1)
     with pytest.raises(UsageError, match="--by: unknown grouping 'agent'"):
         summarize_groups([tmp_path], by="agent", engine="serial")  # pyright: ignore[reportArgumentType] - that is the point
+
+
+def test_a_folder_that_cannot_be_made_is_named_without_braces(tmp_path: Path) -> None:
+    (tmp_path / ".agentv").mkdir()
+    (tmp_path / ".agentv/logs").write_bytes(b"")
+    done = run(tmp_path, "import", Path(__file__).resolve().parents[2] / "examples/claude.jsonl")
+    assert done.code == 2
+    assert f"{tmp_path / '.agentv/logs'} is not a folder" in done.err

@@ -386,3 +386,9 @@ def test_costs_that_the_agent_does_not_report_are_estimated(tmp_path: Path) -> N
     place = tmp_path / "page.html"
     list(write_pages([str(log)], place, provider=None, roots=(), full=False, redactor=None, rates=Rates()))
     assert Found(place.read_text()).words.count("~$0.0002") == 2  # of the call, and of the session
+
+
+def test_a_page_goes_to_standard_output(tmp_path: Path) -> None:
+    done = run(tmp_path, "page", LOGS[0], "-o", "-")
+    assert (done.code, done.out[:15]) == (0, b"<!doctype html>")
+    assert [*tmp_path.iterdir()] == []

@@ -162,7 +162,7 @@ def test_hostile_text_does_not_act(tmp_path: Path) -> None:
 
 def test_nothing_is_found_plainly_and_wrong_usage_is_one_line(logs: Path, tmp_path: Path) -> None:
     nothing = run(tmp_path, "search", "absent words", logs)
-    assert (nothing.code, nothing.out.decode()) == (0, "no session holds 'absent words'; 4 logs searched\n")
+    assert (nothing.code, nothing.out.decode()) == (1, "no session holds 'absent words'; 4 logs searched\n")
     for arguments in (("search", ""), ("search", "x", "--since", "soon"), ("search", "x", logs, "--timezone", "Mars")):
         wrong = run(tmp_path, *arguments)
         assert (wrong.code, wrong.out, wrong.err.count("\n")) == (2, b"", 1)

@@ -22,6 +22,7 @@ from support.growing_logs import claude_records
 from support.opencode_stores import export, make_database
 from support.schemas import fits
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DOCUMENT = str(FIXTURES / "mini-swe-agent" / "run.traj.json")
 SCRIPT = 'const r = await tools.exec_command({"cmd": "ls", "yield_time_ms": 30000});\ntext(r.output);\n'
 START = 1_767_225_600_000  # 2026-01-01, when the records of growing_logs begin
@@ -179,3 +180,12 @@ def test_what_cannot_be_watched_is_told_on_standard_error(
     told = run(tmp_path, "watch", *arguments)
     assert (told.code, told.out) == (code, b"")
     assert said in told.err
+
+
+def test_a_context_of_any_number_of_tokens_is_not_a_share(tmp_path: Path) -> None:
+    log = (EXAMPLES / "claude.jsonl").read_bytes()
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(log.replace(b'"input_tokens":4', b'"input_tokens":4' + b"0" * 400))
+    assert path.stat().st_size > len(log)
+    told = run(tmp_path, "watch", "--json", "--once", path)
+    assert (told.code, json.loads(told.out)["context"]) == (0, None)

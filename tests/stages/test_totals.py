@@ -510,3 +510,11 @@ def test_lines_that_repeat_the_tokens_of_a_call_change_no_sum(seed: int, monkeyp
     assert short.tokens() == general.tokens()
     assert short.state.model_calls == general.state.model_calls
     assert msgspec.to_builtins(short.snapshot().calls) == msgspec.to_builtins(general.snapshot().calls)
+
+
+def test_a_call_that_is_replaced_is_never_unsure_less_than_once() -> None:
+    """A final record without an output, replaced by one that is unlike it, made the count negative."""
+    first = usage(0, "a", output=None, output_final=False)
+    final = usage(1, "a", output=None, output_final=True)
+    other = usage(2, "a", input=7, output=5, output_final=True)
+    assert [told(*events).tokens().unsure for events in ((first, final), (first, final, other))] == [1, 0]

@@ -5,7 +5,7 @@ these numbers do not add up; figures that belong to a session as a whole count w
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal, TypeAlias, get_args
 
 from agentv_stages.figures.dated import SLOT_MS, Span
@@ -32,7 +32,6 @@ _OF_SESSION: dict[str, Callable[[SessionFigures], str | None]] = {
     "branch": lambda session: session.branch,
     "session": lambda session: session.id,
 }
-_FORMS = {"day": "%Y-%m-%d", "month": "%Y-%m", "week": "%G-W%V"}
 
 
 def dimensions_of(by: str | Sequence[str]) -> tuple[Dimension, ...]:
@@ -161,9 +160,19 @@ def time_name(dimension: str, slot: int | None, zone: Zone) -> str:
     local = zone.at(time_ms)
     if dimension == "hour":
         return hour_name(time_ms - (local.minute * 60 + local.second) * 1000)
-    return local.strftime(_FORMS[dimension])
+    return dated_name(dimension, local)
+
+
+def dated_name(dimension: str, day: date) -> str:
+    """The name of a day, or of its week or month; `strftime` writes years before 1000 in fewer digits."""
+    if dimension == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year:04}-W{week:02}"
+    month = f"{day.year:04}-{day.month:02}"
+    return f"{month}-{day.day:02}" if dimension == "day" else month
 
 
 def hour_name(time_ms: int) -> str:
     """`2026-11-28T14:00Z`."""
-    return (datetime(1970, 1, 1) + timedelta(milliseconds=nearest_date_ms(time_ms))).strftime("%Y-%m-%dT%H:%MZ")
+    moment = datetime(1970, 1, 1) + timedelta(milliseconds=nearest_date_ms(time_ms))
+    return f"{moment.isoformat(timespec='minutes')}Z"

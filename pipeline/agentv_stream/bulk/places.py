@@ -39,7 +39,8 @@ def check_places(places: dict[str, str]) -> None:
         if printable_path(place) != place:
             raise UsageError(f"{printable_path(place)}: import writes to names in UTF-8 only; it reads any")
         path = Path(place)
-        folder = path.parent if name in _FILES else Path(place.partition("{provider}")[0])
+        shown = place if name in _FILES else place.partition("{provider}")[0].rstrip("/") or "/"
+        folder = path.parent if name in _FILES else Path(shown)
         if name in _FILES and (own_descriptor(path) is not None or (is_there(path) and not is_file(path))):
             raise UsageError(f"--{name}: {place} is not a file; {_FILES[name]}, beside which the state is kept")
         if name in _FILES and is_file(path) and (log := dialect_of(path)) not in (None, *OWN_FORMS.get(name, ())):
@@ -47,13 +48,13 @@ def check_places(places: dict[str, str]) -> None:
         if name in _FILES and is_file(path) and is_of_a_run(path):
             raise UsageError(f"--{name}: {place} is the result of a run, which would be lost; give another file")
         if name not in _FILES and is_there(folder) and not is_folder(folder):
-            raise UsageError(f"--{_OPTIONS.get(name, name)}: {place} is not a folder")
+            raise UsageError(f"--{_OPTIONS.get(name, name)}: {shown} is not a folder")
         try:
             prepare_folder(folder)
             with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder):
                 pass
         except OSError as error:
-            raise SinkError(place, error) from error
+            raise SinkError(shown, error) from error
 
 
 def state_place(places: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from agentv_stages.figures.merge import Figures, Summary
 from agentv_stages.model.tokens import PICO
 from agentv_stages.model.visible import counted, visible
-from agentv_stream.bulk.grouping import TIMES, Dimension
+from agentv_stream.bulk.grouping import TIMES, Dimension, dated_name
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.extras import extra
 from agentv_stream.outputs.publish import publish_now
@@ -20,7 +20,7 @@ FORMATS = (".svg", ".png", ".pdf")
 MOST_BARS = 30
 MOST_DAYS = 31 * MOST_BARS  # as many months
 _GOOD, _BAD, _IN, _OUT, _COST = "#4878a8", "#c8553d", "#8fb8a8", "#e0a458", "#8c6bb1"
-_FORMS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m"}
+_DATES = ("day", "week", "month")
 
 
 def check_plot(path: Path, by: Sequence[Dimension]) -> None:
@@ -179,13 +179,13 @@ def _costs(known: Sequence[Figures | None]) -> _Further:
 
 def _with_gaps(groups: Sequence[tuple[str, Figures]], by: Dimension) -> Sequence[tuple[str, Figures | None]]:
     """Groups by time, with the days, weeks or months between them that have no session."""
-    known, form = dict(groups), _FORMS.get(by)
-    days = sorted(day for name in known if (day := _day_of(name)) is not None) if form is not None else []
-    if form is None or len(days) < 2:
+    known = dict(groups)
+    days = sorted(day for name in known if (day := _day_of(name)) is not None) if by in _DATES else []
+    if len(days) < 2:
         return groups
     first = max(days[0], days[-1] - timedelta(days=MOST_DAYS))
     every = (first + timedelta(days=n) for n in range((days[-1] - first).days + 1))
-    names = dict.fromkeys([*(name for name in known if _day_of(name) is None), *(f"{day:{form}}" for day in every)])
+    names = dict.fromkeys([*(name for name in known if _day_of(name) is None), *(dated_name(by, day) for day in every)])
     return [(name, known.get(name)) for name in names]
 
 

@@ -74,8 +74,9 @@ First steps:
   agentv-stream stats ~/.claude/projects"""
 
 EXIT_CODES = """\b
-Exit codes: 0 fine, 1 a verdict failed, 2 wrong usage, 3 the agent's run
-failed or the input was empty, 4 something could not be read or written."""
+Exit codes: 0 fine, 1 a verdict failed (search: nothing found), 2 wrong usage,
+3 the agent's run failed or the input was empty, 4 something could not be read
+or written."""
 
 PARSING: dict[str, dict[str, bool]] = {
     "consume": {"allow_extra_args": True},  # consume itself says which commands take several sources

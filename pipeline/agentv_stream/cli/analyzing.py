@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import to_builtins
 
@@ -34,12 +34,12 @@ def run_analyze(
     names: Sequence[str], provider: str | None, roots: Sequence[str], *, as_json: bool, redact: bool | None
 ) -> int:
     """Prints the findings of each session; returns the exit code. A session that cannot be read stops no other one."""
-    code = EXIT_FINE
+    code, unread = EXIT_FINE, list[str]()
     paint = palette(sys.stdout)
     try:
         parts, places = parts_for(redact), roots_there(roots, provider)
         with interruptible(), to_stdout():
-            for name in _named(names, provider):
+            for name in _named(names, provider, unread.append):
                 try:
                     path, found, more = _findings(name, provider, places, parts)
                 except AgentvStreamError as error:
@@ -53,17 +53,20 @@ def run_analyze(
         return error.exit_code
     except KeyboardInterrupt as error:
         return ended_by(error)
-    return code
+    for message in unread:
+        say(message)
+    return EXIT_IO if unread else code
 
 
-def _named(names: Sequence[str], provider: str | None) -> Iterator[str]:
+def _named(names: Sequence[str], provider: str | None, unread: Callable[[str], object]) -> Iterator[str]:
     """The sessions: those of a folder are found as `sessions` finds them."""
     wanted = only(provider)
     for name in names:
         if name == "-" or not is_folder(name):
             yield name
             continue
-        for session in find_sessions(find_roots([name], provider=provider), HeaderCache(cache_file())):
+        roots = find_roots([name], provider=provider)
+        for session in find_sessions(roots, HeaderCache(cache_file()), unread=unread):
             if wanted(session):
                 yield session.path
 

@@ -1,5 +1,7 @@
 """Shows cursors as text, and forgets them."""
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import msgspec
 from agentv_stages.model.payload import printable_path
 from agentv_stages.model.times import iso
 from agentv_stages.model.visible import padded, visible
+from agentv_stream.colour import palette
 from agentv_stream.errors import UsageError
 from agentv_stream.following.cursor_database import FILE, CursorError, state_folder
 from agentv_stream.following.cursors import CursorStore, SessionRow
@@ -48,6 +51,8 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
     try:
         lines: list[str] = []
         consumers = store.consumers()
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        paint = palette(sys.stdout)
         for row in store.sessions(every_consumer=True):
             facts = _facts(row, consumers)
             if as_json:
@@ -55,11 +60,13 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
                 continue
             state_of = ",".join(sorted({source.state for source in row.inputs}))
             files = f"{len(row.inputs)} file{'' if len(row.inputs) == 1 else 's'}"
-            lines.append(
-                f"{row.id:>6} {row.provider or '?':8} {padded(row.native or '?', 36)} {state_of:8} "
+            head = f"{row.id:>6} {row.provider or '?':8} {padded(row.native or '?', 36)} {state_of:8} "
+            rest = (
                 f"{sum(source.mark.offset for source in row.inputs):>12} bytes in {files}  "
                 f"{facts['committed_at']}  {visible(row.main, 120)}  [{visible(str(facts['consumer']), 60)}]"
             )
+            line = visible(head + rest, width)
+            lines.append(line[: len(head)] + paint("dim", line[len(head) :]))
         if not lines:
             return "" if as_json else "no cursors\n"
         return "\n".join(lines) + "\n"

@@ -112,7 +112,7 @@ def _value(figures: AnyFigures, column: str) -> float:
 def label(dimension: Dimension, name: str, zone: Zone) -> str:
     """A group's name for people: hours in their zone."""
     time_ms = parse_iso(name) if dimension == "hour" and name != UNKNOWN else None
-    return name if time_ms is None else zone.at(time_ms).strftime("%Y-%m-%d %H:%M")
+    return name if time_ms is None else zone.at(time_ms).isoformat(" ", timespec="minutes")[:16]
 
 
 def print_table(summary: Summary, by: Sequence[Dimension], order: Order, zone: Zone) -> None:

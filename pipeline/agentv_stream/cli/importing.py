@@ -27,6 +27,7 @@ from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.redaction.redaction import redaction_of, redactor_for
 from agentv_stream.settings import from_process
+from agentv_stream.units import count_text
 
 SCHEMA = "agentv_stream.import_report.v1"
 PLAN_SCHEMA = "agentv_stream.import_plan.v1"
@@ -281,12 +282,15 @@ def megabytes(size: float) -> str:
     return f"{size / 1e6:,.{0 if size >= 1e7 else 1}f} MB"
 
 
+MOST_COUNT = 10**15
+
+
 def tokens_cell(figures: Figures, name: str) -> str:
     """A sum of tokens; with `≥` if it is unknown for some sessions, or only a lower bound."""
     value, whole = figures.tokens_told(name)
-    return number(value) if whole or value is None else f"≥{value:,}"
+    return number(value) if whole or value is None else f"≥{number(value)}"
 
 
 def number(value: int | None) -> str:
-    """A count for people; `?` if unknown."""
-    return "?" if value is None else f"{value:,}"
+    """A count for people; `?` if unknown. No count of a real session has more than 15 digits: a log may claim any."""
+    return "?" if value is None else f"{value:,}" if value < MOST_COUNT else count_text(value)

@@ -1,12 +1,16 @@
 """`agentv-stream page`: sessions as HTML pages."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentv_stream.cli.options import ProviderOfLog, Roots
 from agentv_stream.cli.telling import say
+
+if TYPE_CHECKING:
+    from agentv_stream.redaction.redaction import Redaction
+    from agentv_stream.settings import Settings
 
 
 def page(
@@ -16,7 +20,12 @@ def page(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE|DIR", help="File for one page, or folder; default: this folder."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE|DIR|-",
+            help="File for one page, - for standard output, or folder; default: this folder.",
+        ),
     ] = None,
     provider: ProviderOfLog = None,
     root: Roots = None,
@@ -30,22 +39,39 @@ def page(
     from agentv_stream.cli.roots import roots_there
     from agentv_stream.discovery.kept_rates import kept_rates
     from agentv_stream.errors import AgentvStreamError
-    from agentv_stream.pages.write import write_pages
-    from agentv_stream.redaction.redaction import redaction_with, redactor_of
+    from agentv_stream.pages.write import STDOUT, write_pages
+    from agentv_stream.redaction.redaction import redactor_of
     from agentv_stream.settings import from_process
 
     try:
         places = roots_there(root or (), provider)
-        redactor = redactor_of(redaction_with(from_process({}))) if redact else None
+        redactor = redactor_of(_redaction(from_process({}))) if redact else None
+        place = STDOUT if str(out) == "-" else out
         with interruptible(), kept_rates(None) as rates:
             written = write_pages(
-                sessions, out, provider=provider, roots=places, full=full, redactor=redactor, rates=rates
+                sessions, place, provider=provider, roots=places, full=full, redactor=redactor, rates=rates
             )
             for path in written:
-                typer.echo(str(path))
+                if path != STDOUT:
+                    typer.echo(str(path))
     except AgentvStreamError as error:
         say(error)
         raise typer.Exit(error.exit_code) from error
     if redactor is not None and redactor.counts:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(redactor.counts.items()))
         say(f"redacted: {kinds}")
+
+
+def _redaction(settings: "Settings") -> "Redaction":
+    """The redaction of pages; with a key for this run alone where that of the installation cannot be written."""
+    import secrets
+
+    from agentv_stream.errors import SinkError
+    from agentv_stream.redaction.key import BYTES
+    from agentv_stream.redaction.redaction import Redaction, redaction_with
+
+    try:
+        return redaction_with(settings)
+    except SinkError as error:
+        say(f"{error}; markers of secrets differ from those of other runs")
+        return Redaction(secrets.token_bytes(BYTES), settings.redact_rules, settings.redact_allow)

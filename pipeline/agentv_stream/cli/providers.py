@@ -10,6 +10,7 @@ import typer
 from agentv_stages.model.payload import indented_json
 from agentv_stages.providers import all_providers
 from agentv_stream.cli.telling import say, to_stdout
+from agentv_stream.colour import outline_in_colour, palette
 from agentv_stream.documentation.provider_table import dialect_rows, text_table
 from agentv_stream.errors import UsageError
 from agentv_stream.named_provider import named_provider
@@ -40,7 +41,8 @@ def providers(
     if as_json:
         sys.stdout.write(indented_json(rows).decode())
     else:
-        sys.stdout.write(text_table(rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        sys.stdout.write(outline_in_colour(text_table(rows, width), palette(sys.stdout)))
 
 
 def _drift(logs: list[str], provider: str | None, as_json: bool, wanted: bool) -> int:
@@ -55,7 +57,8 @@ def _drift(logs: list[str], provider: str | None, as_json: bool, wanted: bool) -
             raise UsageError("expected `providers --drift LOGS...`")
         found = drift_of(logs, provider, trouble)
         with to_stdout():
-            sys.stdout.write(indented_json(drift_json(found)).decode() if as_json else drift_text(found))
+            text = indented_json(drift_json(found)).decode() if as_json else drift_text(found)
+            sys.stdout.write(text if as_json else outline_in_colour(text, palette(sys.stdout)))
     except AgentvStreamError as error:
         say(error)
         return error.exit_code

@@ -1,10 +1,12 @@
 """The implementation of `report`: compares, renders, writes, returns the exit code."""
 
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from agentv_stream.cli.telling import print_bytes, say
+from agentv_stream.colour import PLAIN, markdown_in_colour, palette
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
 from agentv_stream.outputs.publish import publish_now
@@ -51,7 +53,8 @@ def write_report(
         else:
             from agentv_stream.reports.report_text import markdown
 
-            data = markdown(comparison, now).encode("utf-8", "replace")
+            paint = palette(sys.stdout) if place is None else PLAIN
+            data = markdown_in_colour(markdown(comparison, now), paint).encode("utf-8", "replace")
         if place is not None:
             publish_now(place, data)
         else:

@@ -17,6 +17,7 @@ def schema(
     from agentv_stages.model.payload import indented_json
     from agentv_stages.model.visible import visible
     from agentv_stream.cli.telling import say
+    from agentv_stream.colour import palette
     from agentv_stream.documentation.schemas import SHAPES, VERSIONS, about
     from agentv_stream.documentation.schemas import schema as make
     from agentv_stream.errors import UsageError
@@ -24,8 +25,10 @@ def schema(
 
     if name is None:
         width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None
+        paint = palette(sys.stdout)
         for key, version in VERSIONS.items():
-            sys.stdout.write(visible(f"{key:16}  {version:34}  {about(key)}", width) + "\n")
+            line = visible(f"{key:16}  {version:34}  {about(key)}", width)
+            sys.stdout.write(paint("bold", line[:16]) + line[16:] + "\n")
         return
     if name not in SHAPES:
         say(UsageError(f"unknown output {name!r}{suggestion(name, SHAPES)}"))

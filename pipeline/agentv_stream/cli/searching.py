@@ -19,7 +19,7 @@ from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.colour import Palette, palette
 from agentv_stream.discovery.discover import Session, project_of
 from agentv_stream.discovery.places import is_database
-from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_VERDICT, AgentvStreamError, UsageError
 from agentv_stream.redaction.redaction import redaction_of, redactor_of
 from agentv_stream.searching.scan import Place
 from agentv_stream.searching.search import Hits, Outcome, search_sessions
@@ -71,7 +71,7 @@ def run_search(
         say(trouble)
     if outcome.unread:
         say(f"{counted(outcome.unread, 'older session')} may also hold it; --limit 0 reads all")
-    return EXIT_IO if outcome.troubles else EXIT_FINE
+    return EXIT_IO if outcome.troubles else EXIT_FINE if outcome.hits else EXIT_VERDICT
 
 
 def show_command(session: Session, named: str, text: str, turn: int | None = None) -> str:

@@ -10,9 +10,11 @@ import typer
 from agentv_stages.model.payload import indented_json
 from agentv_stages.model.provider import Provider
 from agentv_stages.model.tools import CANONICAL, GUESSES, MCP, McpForm, ToolRow
+from agentv_stages.model.visible import visible
 from agentv_stages.providers import all_providers
 from agentv_stream.api.adapter import create_adapter
 from agentv_stream.cli.telling import say
+from agentv_stream.colour import PLAIN, Palette, palette
 from agentv_stream.errors import UsageError
 
 HEADINGS = ("native", "tool", "kind", "edit", "input", "seen in")
@@ -35,7 +37,8 @@ def tools(
         sys.stdout.write(indented_json(rows).decode())
     else:
         width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None
-        sys.stdout.write("\n".join(text_table(agent, width) for agent in chosen))
+        paint = palette(sys.stdout)
+        sys.stdout.write("\n".join(text_table(agent, width, paint) for agent in chosen))
 
 
 def json_rows(provider: Provider) -> list[dict[str, Any]]:
@@ -59,14 +62,17 @@ def json_rows(provider: Provider) -> list[dict[str, Any]]:
     ]
 
 
-def text_table(provider: Provider, width: int | None = None) -> str:
+def text_table(provider: Provider, width: int | None = None, paint: Palette = PLAIN) -> str:
     """The table of a provider for a terminal of that width; if that is too narrow, without where a name was seen."""
     cells = [HEADINGS, *(_cells(row) for row in provider.tools.rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
     if width is not None and sum(widths) + 2 * len(widths) - 2 > width:
         cells, widths = [row[:-1] for row in cells], widths[:-1]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-    return "\n".join([f"{provider.title} ({provider.name})", *lines, *_notes(provider), ""])
+    titles, *rows = (visible(line, width) for line in lines)
+    notes = (paint("dim", visible(note, width)) for note in _notes(provider))
+    head = paint("bold", f"{provider.title} ({provider.name})")
+    return "\n".join([head, paint("dim", titles), *rows, *notes, ""])
 
 
 def _cells(row: ToolRow) -> tuple[str, ...]:

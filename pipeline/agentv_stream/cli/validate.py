@@ -20,9 +20,10 @@ def validate(
     from agentv_stream.checks.validate import file_json, report_json, summary_of, validate_file
     from agentv_stream.checks.yaml_lines import MOST_ERRORS, SpecError
     from agentv_stream.cli.telling import say
+    from agentv_stream.colour import palette
     from agentv_stream.errors import EXIT_FINE, EXIT_USAGE
 
-    code = EXIT_FINE
+    code, paint = EXIT_FINE, palette(sys.stdout)
     report: list[dict[str, Any]] = []
     for path in files:
         try:
@@ -41,7 +42,7 @@ def validate(
             say(f"warning: {warning}")
         report.append(file_json(path, (kind, warnings)))
         if not (quiet or json):
-            sys.stdout.write(f"{visible(str(path))}: {summary_of(kind)}\n")
+            sys.stdout.write(f"{paint('pass', visible(str(path)))}: {summary_of(kind)}\n")
     if json:
         sys.stdout.buffer.write(report_json(report))
     raise typer.Exit(code)

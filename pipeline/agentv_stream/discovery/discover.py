@@ -140,7 +140,8 @@ def find_sessions(
 ) -> list[Session]:
     """Every session below the roots, the one updated last first. Files older than `since_ms` are not read.
 
-    `unread` is called with a message for each store that cannot be read, or only in part.
+    `unread` is called with a message for each log that may not be read, and each store that cannot be read, or only in
+    part.
     """
     cache = cache or HeaderCache(None)
     files: list[Found] = []
@@ -157,7 +158,7 @@ def find_sessions(
             continue
         if since_ms is not None and found.signature.mtime_ns < since_ms * 1_000_000:
             continue
-        session = _session(found, cache)
+        session = _session(found, cache, unread)
         if session is not None:
             mains[found.path] = session
     cache.save({found.path for found in files})
@@ -167,10 +168,14 @@ def find_sessions(
     return sorted((*in_stores.values(), *mains.values()), key=lambda s: (-s.updated_ms, s.path))
 
 
-def _session(found: Found, cache: HeaderCache) -> Session | None:
+def _session(found: Found, cache: HeaderCache, unread: Callable[[str], object] | None) -> Session | None:
     try:
         header = cache.get(found.path, Path(found.path).stat(), found.root.provider)
-    except OSError:
+    except PermissionError as error:
+        if unread is not None:
+            unread(f"cannot read {printable_path(found.path)}: {error.strerror}")
+        return None
+    except OSError:  # gone meanwhile, or damaged
         return None
     if header is None or not header.ran:
         return None

@@ -37,7 +37,7 @@ The same for every command; of several that apply, the first of this list.
 | 2 | wrong usage or configuration |
 | 4 | something could not be read or written; an input that is no agent's log, too |
 | 3 | the agent's run failed or ended incomplete, or the input was empty |
-| 1 | a verdict failed |
+| 1 | a verdict failed; `search` found nothing; `redact --list` found a secret |
 | 0 | fine |
 
 """

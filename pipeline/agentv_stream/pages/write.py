@@ -17,6 +17,8 @@ from agentv_stream.rates import Rates
 from agentv_stream.sources.files import is_folder
 from agentv_stream.summary import SessionReader
 
+STDOUT = Path("/dev/stdout")
+
 
 def write_pages(
     names: Sequence[str],
@@ -28,13 +30,16 @@ def write_pages(
     redactor: Redactor | None,
     rates: Rates | None = None,
 ) -> Iterator[Path]:
-    """Writes a page for each session, and yields its path. `place` is a file for one session, otherwise a folder.
+    """Writes a page for each session, and yields its path. `place` is a file (or `STDOUT`) for one session, otherwise a
+    folder.
 
     Pages of equal names are numbered. Raises: UsageError, SourceError, NotALog, EmptyInput, SinkError.
     """
-    as_file = place is not None and place.suffix.lower() in (PAGE, ".htm") and not is_folder(place)
+    named = place is not None and place.suffix.lower() in (PAGE, ".htm") and not is_folder(place)
+    as_file = named or place == STDOUT
     if as_file and len(names) > 1:
-        raise UsageError(f"-o {place} is one file, and there are {len(names)} sessions; name a folder")
+        shown = "- (standard output)" if place == STDOUT else place
+        raise UsageError(f"-o {shown} is one file, and there are {len(names)} sessions; name a folder")
     used: set[str] = set()
     for name in names:
         maker = PageMaker(full=full, rates=rates)

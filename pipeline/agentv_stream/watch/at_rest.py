@@ -68,9 +68,7 @@ class AtRest:
         taken: list[str] = []
         for session in found:
             unit = unit_of(session)
-            if unit.raw is not None or (now_ms - session.updated_ms) / 1000 < SILENT_SECONDS:
-                continue  # it may be at work
-            if times[_identity(session)] > 1:
+            if unit.raw is not None or times[_identity(session)] > 1:
                 continue  # the follower joins the parts of a session
             taken += _files(session)
             self._sessions[unit.name] = session
@@ -78,9 +76,16 @@ class AtRest:
                 units.append(unit)
             else:
                 self._too_old[unit.name] = _states(session)
-        known, self._pending = self._kept.take(units)
+        known, waiting = self._kept.take(units)
+        at_work = {unit.name for unit in waiting if self._is_new(unit.name, now_ms)}
+        self._pending = [unit for unit in waiting if unit.name not in at_work]
         others = {path for report, _ in known for path in self._add(report, now_ms)}
+        others.update(self._released(at_work))
         return [path for path in taken if path not in others]
+
+    def _is_new(self, name: str, now_ms: int) -> bool:
+        """Whether a session changed so lately that it may be at work."""
+        return (now_ms - self._sessions[name].updated_ms) / 1000 < SILENT_SECONDS
 
     @property
     def pending(self) -> bool:

@@ -28,6 +28,7 @@ from agentv_stream.live.stall import ABANDONED_SECONDS, LONG_CALL_SECONDS, SILEN
 
 MOST_LINES = 500
 PROMPT_WIDTH = 200
+MOST_TOKENS = 10**15
 
 
 @dataclass(frozen=True)
@@ -247,6 +248,11 @@ class RestingView:
         return look_of(self.known, self.last, "", now_ms, key, self.path, -1)
 
 
+def _share(used: int | None, window: int | None) -> float | None:
+    """The part of the context window in use; None if it is not known. A log may claim any number."""
+    return used / window if used is not None and window and max(used, window) < MOST_TOKENS else None
+
+
 def _kept(path: str, session: SessionFigures, figures: Figures) -> Known:
     latest, tokens = session.latest, figures.tokens
     status = cast(Status, next(iter(figures.by_status)))  # counted by these
@@ -264,7 +270,7 @@ def _kept(path: str, session: SessionFigures, figures: Figures) -> Known:
         tokens_out_whole=not tokens.unsure,
         cost=figures.cost_pico / PICO if figures.costed else None,
         estimate=figures.filled_pico / PICO if figures.estimated and not figures.costed else None,
-        context=used / window if used is not None and window else None,
+        context=_share(used, window),
         first_edit=latest.first_edit_turn,
         prompt="",
         ended=status if latest.ended else None,
@@ -292,7 +298,7 @@ def _known_of(view: SessionView, open_calls: int) -> Known:
         tokens_out_whole=not tokens.unsure,
         cost=pico(cost) / PICO if cost is not None and abs(cost) < MOST_USD else None,  # as figures are kept
         estimate=view.estimate if cost is None else None,
-        context=used / window if used is not None and window else None,
+        context=_share(used, window),
         first_edit=stats.figures.first_edit_turn,
         prompt=view.prompt,
         ended=left if chain.observer.over else None,

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.model.recent import Recent
-from agentv_stages.model.tokens import Tokens, better
+from agentv_stages.model.tokens import Tokens, better, is_unsure
 
 MOST_SUMS = 1_000  # sums that are kept by stream and model; those of later sub-agents are added up under one name
 MOST_PLACES = 1_024
@@ -60,7 +60,7 @@ class CallSums:
         if kept is usage:
             tokens = self._sum(known)
             tokens.output = (tokens.output or 0) + (usage.output or 0) - (known.output or 0)
-            tokens.unsure += known.output_final - usage.output_final
+            tokens.unsure += is_unsure(usage) - is_unsure(known)
         return kept
 
     def of(self, stream: str) -> Tokens:

@@ -12,6 +12,11 @@ FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoni
 PICO = 10**12
 
 
+def is_unsure(usage: TokenUsage) -> bool:
+    """Whether the output of a model call is only a placeholder, or is not in the log."""
+    return not usage.output_final or usage.output is None
+
+
 class Tokens(Struct, gc=False):
     """Sums as docs/metrics.md defines them; a field that no record reports stays None."""
 
@@ -45,7 +50,7 @@ class Tokens(Struct, gc=False):
             self.unsure += sign * other.unsure
             cost = other.cost_pico
         else:
-            self.unsure += 0 if other.output_final and other.output is not None else sign
+            self.unsure += sign * is_unsure(other)
             cost = pico(other.cost_usd) if other.cost_usd is not None else None
         if cost is not None:
             self.cost_pico = (self.cost_pico or 0) + sign * cost
