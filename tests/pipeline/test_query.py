@@ -19,7 +19,9 @@ from agentv_stream import import_sessions
 from agentv_stream.bulk.parquet import open_dataset
 from agentv_stream.bulk.query import run_query
 from agentv_stream.cli import build
+from agentv_stream.discovery.period import named_zone
 from agentv_stream.errors import SourceError, UsageError
+from support.consuming import Ran, run
 from support.made_sessions import make_folder, tree
 from support.terminal import in_terminal
 
@@ -36,11 +38,76 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "d"
 
 
-@pytest.mark.parametrize("sql", re.findall(r"```sql\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL))
+QUESTIONS = re.findall(r"\n## ([^\n]*)\n\n```sql\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("sql", [sql for _, sql in QUESTIONS])
 def test_every_query_of_the_docs_runs_and_finds_something(dataset: Path, sql: str) -> None:
     names, rows = run_query(sql, dataset)
     assert names
     assert rows or "repeated_failures" in sql
+
+
+def test_twenty_questions_are_documented() -> None:
+    assert len(QUESTIONS) >= 20
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with sessions of an agent."""
+    home = tmp_path_factory.mktemp("machine")
+    make_folder(home / ".claude" / "projects")
+    return home
+
+
+@pytest.mark.parametrize("sql", [sql for title, sql in QUESTIONS if title.endswith("†")])
+def test_without_a_data_set_the_figures_of_this_machine_answer(machine: Path, sql: str) -> None:
+    ran = query_machine(machine, sql)
+    assert ran.code == 0, ran.err
+    assert ran.out.strip()
+
+
+def test_the_figures_of_this_machine_are_those_of_a_data_set(machine: Path) -> None:
+    dataset = machine / "dataset"
+    import_sessions([machine / ".claude" / "projects"], parquet=dataset, engine="serial")
+    for sql in (
+        """SELECT source, session_id, provider, dialect, model, cwd, project, epoch_ms(started_at) AS at, duration_ms,
+           status, turns, tool_calls, failed_calls, edits, input_tokens, cached_tokens, cache_write_tokens,
+           output_tokens, output_tokens_at_least, reasoning_tokens, cost_usd, records, events, faults
+           FROM sessions ORDER BY source""",
+        """SELECT session_id, sum(input)::BIGINT AS input, sum(cached)::BIGINT AS cached, sum(output)::BIGINT AS output
+           FROM tokens GROUP BY ALL ORDER BY session_id""",
+        """SELECT session_id, project, tool, kind, sum(calls)::BIGINT AS calls, sum(failed_calls)::BIGINT AS failed
+           FROM calls_by_tool GROUP BY ALL ORDER BY ALL""",
+    ):
+        names, rows = run_query(sql, dataset)
+        assert rows
+        assert answer(query_machine(machine, sql)) == [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def test_a_machine_without_sessions_has_empty_tables(tmp_path: Path) -> None:
+    assert answer(query_machine(tmp_path, "SELECT count(*) AS n FROM sessions")) == [{"n": 0}]
+    refused = query_machine(tmp_path, "SELECT * FROM messages")
+    assert refused.code == 2
+    assert "there are sessions, tokens, calls_by_tool" in refused.err
+
+
+def test_local_times_are_in_the_chosen_zone(dataset: Path) -> None:
+    sql = "SELECT local_time(TIMESTAMP '2026-07-01 23:30:00'), local_day(TIMESTAMP '2026-07-01 23:30:00')::VARCHAR"
+    for name, local in (("Europe/Berlin", "2026-07-02 01:30:00"), ("UTC", "2026-07-01 23:30:00")):
+        _, rows = run_query(sql, dataset, named_zone(name))
+        assert str(rows[0][0]) == local
+        assert rows[0][1] == local[:10]
+
+
+def answer(ran: Ran) -> list[dict[str, object]]:
+    assert ran.code == 0, ran.err
+    return [json.loads(line) for line in ran.out.splitlines()]
+
+
+def query_machine(home: Path, sql: str) -> Ran:
+    """`query SQL --json` with a home folder of its own, in an empty folder."""
+    return run(home, "query", sql, "--json", "--utc", HOME=str(home), XDG_CACHE_HOME=str(home / "cache"))
 
 
 def test_the_views_agree_with_each_other(dataset: Path) -> None:
@@ -51,6 +118,33 @@ def test_the_views_agree_with_each_other(dataset: Path) -> None:
     sessions, calls, messages, faults, rows_of_faults = rows[0]
     assert sessions == calls == messages > 100
     assert faults == rows_of_faults == 1
+
+
+def test_turns_tokens_and_tools_add_up_to_the_sessions(dataset: Path) -> None:
+    sql = """SELECT (SELECT sum(turns) FROM sessions), (SELECT count(*) FROM turns),
+             (SELECT sum(input_tokens) FROM sessions), (SELECT sum(input) FROM tokens),
+             (SELECT sum(tool_calls) FROM sessions), (SELECT sum(calls) FROM calls_by_tool),
+             (SELECT count(*) FROM messages WHERE session_id IS NULL OR project IS NULL),
+             (SELECT count(*) FROM calls WHERE session_id IS NULL OR project IS NULL)"""
+    _, rows = run_query(sql, dataset)
+    turns, rows_of_turns, tokens, sums, calls, by_tool, *without = rows[0]
+    assert turns == rows_of_turns > 10
+    assert tokens == sums > 100
+    assert calls == by_tool > 100
+    assert without == [0, 0]
+
+
+def test_findings_are_those_of_analyze(dataset: Path) -> None:
+    expected = [
+        json.loads(line)
+        for (path,) in run_query("SELECT source FROM sessions", dataset)[1]
+        for line in run(dataset.parent, "analyze", path, "--json").out.splitlines()
+    ]
+    sql = "SELECT kind, text, count, calls, tokens, basis FROM findings ORDER BY ALL"
+    names, rows = run_query(sql, dataset)
+    found = [{name: finding.get(name) for name in names} for finding in expected]
+    assert sorted(map(repr, found)) == sorted(repr(dict(zip(names, row, strict=True))) for row in rows)
+    assert rows
 
 
 def test_a_view_without_any_row_has_its_columns(tmp_path: Path) -> None:
@@ -197,7 +291,9 @@ def test_mistakes_are_told(dataset: Path) -> None:
     assert (both.exit_code, both.stdout, both.stderr) == (2, "", "agentv-stream: --json or --csv, not both\n")
     none = CliRunner().invoke(app, ["query", "SELECT * FROM session", str(dataset)])
     assert none.exit_code == 2
-    assert none.stderr.endswith("\nthere are sessions, messages, tool_calls, faults\n")
+    assert none.stderr.endswith(
+        "\nthere are sessions, messages, calls, tool_calls, faults, findings, turns, tokens, calls_by_tool\n"
+    )
 
 
 def test_ctrl_c_ends_a_query_as_it_ends_everything(dataset: Path) -> None:

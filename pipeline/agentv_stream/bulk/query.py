@@ -1,7 +1,8 @@
-"""SQL over a data set, with DuckDB (an extra): views `sessions`, `messages`, `tool_calls`, `faults`.
+"""SQL over a data set, with DuckDB (an extra): the views of `views.py`.
 
 Every view also has `provider`, `day` (a DATE, null if the log has no times) and `machine` (null without one); times are
-TIMESTAMPs in UTC. The files are those in the manifest, so while a data set is being written, its old state is visible.
+TIMESTAMPs in UTC; macros show them in a time zone. The files are those in the manifest, so while a data set is being
+written, its old state is visible.
 Docs: docs/queries.md.
 """
 
@@ -15,6 +16,8 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.manifest import MACHINE, DataFile
 from agentv_stream.bulk.parquet import manifest_of
 from agentv_stream.bulk.tables import COLUMNS, TABLES
+from agentv_stream.bulk.views import VIEWS, local_times
+from agentv_stream.discovery.period import IN_UTC, Zone
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.extras import extra
 
@@ -36,20 +39,17 @@ _PARTITION = re.compile(r"(?:^|/)(?:provider|day)=")
 _EXPLAIN = re.compile(r"\s*explain(\s+analyze)?\s", re.IGNORECASE)
 
 
-def connect(dataset: str | Path) -> Any:
-    """A DuckDB connection in memory with the views of a data set; times are shown in UTC.
+def connect(dataset: str | Path, zone: Zone = IN_UTC) -> Any:
+    """A DuckDB connection in memory with the views of a data set; times are shown in UTC, by the macros in `zone`.
 
     It can access only the files of the data set; SQL run on it directly could still write to them (`COPY … TO`).
 
     Raises: SourceError if there is no data set, UsageError if the extra is missing.
     """
     duckdb = extra("duckdb", "query", "a query")
+    connection = empty_connection(zone)
     root = object_store.plain(str(dataset))
     manifest = manifest_of(root)
-    connection = duckdb.connect(":memory:")
-    connection.execute("SET TimeZone = 'UTC'")
-    for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
-        connection.execute(f"SET {name} = false")
     # A query is untrusted, maybe from a shared page: it may read this data set and nothing else.
     remote = object_store.is_url(root)
     root = root if remote else str(Path(root).absolute())
@@ -64,18 +64,39 @@ def connect(dataset: str | Path) -> Any:
     connection.execute("SET lock_configuration = true")
     try:
         for table in TABLES:
-            connection.execute(f"CREATE VIEW {table} AS {_view(table, manifest.of_table(table), root)}")
+            connection.execute(f"CREATE VIEW _{table} AS {_view(table, manifest.of_table(table), root)}")
+        for view in VIEWS.values():
+            connection.execute(view)
     except duckdb.Error as error:
         raise SourceError(f"{dataset}: {error}") from error
     return connection
 
 
-def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any, ...]]]:
+def empty_connection(zone: Zone) -> Any:
+    """A DuckDB connection in memory with the macros of local times. Raises: UsageError if the extra is missing."""
+    connection = extra("duckdb", "query", "a query").connect(":memory:")
+    connection.execute("SET TimeZone = 'UTC'")
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        connection.execute(f"SET {name} = false")
+    local_times(connection, zone)
+    return connection
+
+
+def run_query(
+    sql: str, dataset: str | Path | None = None, zone: Zone = IN_UTC
+) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Column names and rows of a query; of several statements, those of the last. Nothing is written anywhere.
+
+    Without a data set, the kept figures of this machine are asked (`kept_query.py`).
 
     Raises: UsageError for SQL that DuckDB refuses or that would write, SourceError for a data set that cannot be read.
     """
-    connection = connect(dataset)
+    if dataset is None:
+        from agentv_stream.bulk.kept_query import VIEW_NAMES, connect_kept
+
+        connection, names = connect_kept(zone), VIEW_NAMES
+    else:
+        connection, names = connect(dataset, zone), tuple(VIEWS)
     duckdb = extra("duckdb", "query", "a query")
     try:
         with connection:
@@ -87,7 +108,7 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
         if "Table with name" not in str(error):
             raise _refused(error) from error
         refused = _refused(error)
-        refused.below = f"there are {', '.join(TABLES)}"  # the suggested name may be one of DuckDB's own
+        refused.below = f"there are {', '.join(names)}"  # the suggested name may be one of DuckDB's own
         raise refused from error
     except duckdb.Error as error:
         raise _refused(error) from error

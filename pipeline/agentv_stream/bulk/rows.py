@@ -4,14 +4,17 @@ Texts are cut to a given number of characters (the transcript has them in full);
 sizes. What a log does not say is null.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from agentv_stages.figures.result import Result
+from agentv_stages.findings import Finding
 from agentv_stages.model.event import FAILED_OUTCOMES, MAIN, Outcome
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.message import Message
 from agentv_stages.model.payload import decode_json
+from agentv_stream.discovery.project import project_root
 
 MOST_ERROR = 500
 
@@ -38,6 +41,7 @@ def session_row(key: str, source: str, result: Result, started_ms: int | None) -
         cut(about.model, 1000),
         cut(about.version, 1000),
         cut(about.cwd, 4096),
+        cut(_project(about.cwd), 4096) if about.cwd else None,
         cut(about.title, 1000) if isinstance(about.title, str) else None,
         started_ms,
         result.duration_ms,
@@ -69,6 +73,9 @@ def session_row(key: str, source: str, result: Result, started_ms: int | None) -
         [cut(name, 200) for name in summary["tool_sequence"]],
         summary["kind_sequence"],
     )
+
+
+_project = lru_cache(maxsize=1000)(project_root)  # it looks for repositories on the disk
 
 
 def message_row(key: str, message: Message, most: int) -> tuple[Any, ...]:
@@ -147,6 +154,27 @@ def fault_row(key: str, source: str, fault: Fault) -> tuple[Any, ...]:
         fault.reason,
         cut(fault.detail, 1000),
     )
+
+
+def finding_rows(key: str, found: Iterable[Finding]) -> Iterator[tuple[Any, ...]]:
+    """The rows of table `findings` of one session."""
+    for i, finding in enumerate(found):
+        first = finding.cites[0] if finding.cites else None
+        yield (
+            key,
+            i,
+            finding.kind,
+            cut(finding.text, 1000),
+            cut(finding.stream, 1000),
+            finding.count,
+            finding.calls,
+            finding.ms,
+            finding.tokens,
+            finding.basis,
+            first.turn if first is not None else None,
+            first.at.offset if first is not None else None,
+            [cut(cite.at.call_id, 1000) for cite in finding.cites if cite.at.call_id is not None],
+        )
 
 
 def _text(blocks: list[Any], most: int) -> tuple[str, int]:

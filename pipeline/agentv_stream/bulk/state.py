@@ -25,7 +25,7 @@ from agentv_stream.outputs.locks import LockTaken, take_lock
 from agentv_stream.outputs.naming import prepare_folder
 from agentv_stream.sources.folder import parts_of
 
-FORMAT = "agentv_stream.import_state.v1"
+FORMAT = "agentv_stream.import_state.v2"
 Begun = Literal["first", "anew", "on"]  # no earlier run; it does not count; it is continued
 _MOST_FILES = 64  # of finished units, open at the same time
 

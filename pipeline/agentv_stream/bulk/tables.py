@@ -8,7 +8,7 @@ from typing import Any
 from agentv_stream.extras import arrow
 
 SCHEMA = "agentv_stream.dataset.v1"
-TABLES = ("sessions", "messages", "tool_calls", "faults")
+TABLES = ("sessions", "messages", "tool_calls", "faults", "findings")
 BATCH_ROWS = 1024
 
 # Name and type of each column, in order; `list` is a list of strings.
@@ -22,6 +22,7 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("model", "string"),
         ("version", "string"),
         ("cwd", "string"),
+        ("project", "string"),
         ("title", "string"),
         ("started_at", "time"),
         ("duration_ms", "int64"),
@@ -111,6 +112,21 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("length", "int64"),
         ("reason", "string"),
         ("detail", "string"),
+    ),
+    "findings": (
+        ("session_key", "string"),
+        ("finding_index", "int64"),
+        ("kind", "string"),
+        ("text", "string"),
+        ("stream", "string"),
+        ("count", "int64"),
+        ("calls", "int64"),
+        ("duration_ms", "int64"),
+        ("tokens", "int64"),
+        ("basis", "string"),
+        ("first_turn", "int64"),
+        ("first_offset", "int64"),
+        ("call_ids", "list"),
     ),
 }
 

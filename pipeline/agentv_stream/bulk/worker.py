@@ -44,6 +44,7 @@ from agentv_stream.sources.folder import may_be_companions, parts_of
 from agentv_stream.summary import SessionReader, without_collector
 
 if TYPE_CHECKING:
+    from agentv_stages.findings import Findings
     from agentv_stages.trajectory.trace_events import TraceList
     from agentv_stream.pages.making import PageMaker
 
@@ -85,6 +86,12 @@ def _trace_list() -> "TraceList":
     from agentv_stages.trajectory.trace_events import TraceList  # with the evaluators: 80 ms
 
     return TraceList()
+
+
+def _findings() -> "Findings":
+    from agentv_stages.findings import Findings  # with the evaluators
+
+    return Findings()
 
 
 class Worker:
@@ -166,6 +173,7 @@ class Session:
         self.trajectory: DocumentFile | None = None
         self.page: DocumentFile | None = None
         self.traces = _trace_list() if worker.work.include_trace else None
+        self.findings = _findings() if worker.staging is not None else None
         self.page_maker: PageMaker | None = None
         self.spans: SessionOutputs | None = None
         self._damage: list[DamagedArchive] = []
@@ -248,6 +256,8 @@ class Session:
         """As `take`, without asking whether to give up. Raises: SinkError."""
         if self.traces is not None:
             self.traces.observe(batch)
+        if self.findings is not None:
+            self.findings.observe(batch)
         if self.outputs is not None:
             self.outputs.write(batch)
         if self.trajectory is not None:
@@ -350,6 +360,8 @@ class Session:
         staging = self.worker.staging
         if staging is not None:
             staging.add("sessions", rows.session_row(self.key, self.unit.name, result, observer.facts.started_ms))
+            for row in rows.finding_rows(self.key, self.findings.finish() if self.findings is not None else ()):
+                staging.add("findings", row)
             self.done.rows = staging.end()
         self.done.result = Raw(_encode(result))
 

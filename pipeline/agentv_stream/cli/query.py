@@ -6,22 +6,31 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import TimeZone, Utc
+
+DATASET = ".agentv/dataset"
+"""The data set that is asked if none is named and this one is there."""
+
 
 def query(
     sql: Annotated[
-        str, typer.Argument(metavar="SQL", help="SQL over sessions, messages, tool_calls, faults; @FILE reads it.")
+        str, typer.Argument(metavar="SQL", help="SQL over sessions, turns, calls and more; @FILE reads it.")
     ],
     dataset: Annotated[
-        str, typer.Argument(metavar="DATASET", help="The data set: a folder or URL.")
-    ] = ".agentv/dataset",
+        str | None,
+        typer.Argument(metavar="DATASET", help="A folder or URL; default: .agentv/dataset, else the kept figures."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per row.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated, with a header.")] = False,
+    utc: Utc = False,
+    timezone: TimeZone = None,
     limit: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of the table at most; 0 for all.")] = 1000,
 ) -> None:
-    """Ask a data set that `import --parquet` wrote. Useful queries: docs/queries.md."""
+    """Ask a data set, or the kept figures of this machine's sessions. Useful queries: docs/queries.md."""
     from agentv_stream.bulk.query import run_query
     from agentv_stream.cli.rows import as_csv, as_json, as_table
     from agentv_stream.cli.telling import say, to_stdout
+    from agentv_stream.discovery.period import named_zone
     from agentv_stream.errors import AgentvStreamError
 
     if json and csv:
@@ -31,7 +40,10 @@ def query(
         say(f"{sql} is a folder; the SQL comes first: query SQL DATASET")
         raise typer.Exit(2)
     try:
-        names, rows = run_query(_read(sql[1:]) if sql.startswith("@") else sql, dataset)
+        text = _read(sql[1:]) if sql.startswith("@") else sql
+        if dataset is None and Path(DATASET, "_dataset.json").exists():
+            dataset = DATASET
+        names, rows = run_query(text, dataset, named_zone(timezone, utc))
         with to_stdout():
             if json:
                 as_json(names, rows)
