@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
 def test_an_hour_with_rotations_a_full_disk_and_restarts(tmp_path: Path) -> None:
     token = SYNC.set(False)
     try:
-        day = SimulatedDay(tmp_path, logs=8, hours=1, restarts=5, start=BatchHere)
+        day = SimulatedDay(tmp_path, logs=8, hours=1, restarts=6, start=BatchHere)
         day.run()
         assert day.wrong(most_growth_kb=1 << 30) == []  # memory is measured in the long form
         assert day.batches > 3

@@ -41,13 +41,14 @@ class Made:
         output: str = "x",
         ms: int | None = None,
         stream: str = MAIN,
+        edit: bool = False,
     ) -> None:
         number = f"c{self.row}"
         argument = Raw(f'{{"file_path":"{target}"}}'.encode())
         files = (target,) if kind in ("read", "write") else ()
         made = ToolCall(
             *(self.source(stream), "", f"m{self.row}", number, tool, argument),
-            tool=tool, kind=kind, files=files,  # type: ignore[arg-type]  # the tests' own words
+            tool=tool, kind=kind, files=files, edit=edit,  # type: ignore[arg-type]  # the tests' own words
         )  # fmt: skip
         body = Raw(f'"{output}"'.encode())
         ended = ToolResult(self.source(stream), "", number, body, outcome, duration_ms=ms, call=made)  # type: ignore[arg-type]  # as above
@@ -100,6 +101,21 @@ def reading_after_a_compaction(made: Made) -> None:
     made.call("Read", "big.py", output="y" * 3000)
 
 
+def reading_in_another_session(made: Made) -> None:
+    """Runs of an agent in a loop, in one log: each begins with an empty history."""
+    for number in range(3):
+        made.events.append(SessionInfo(made.source(MAIN), "", session_id=f"s{number}", another=number > 0))
+        made.usage(20_000, 0)
+        made.call("Read", "big.py", output="y" * 3000)
+        made.usage(30_000, 20_000)
+
+
+def reading_in_a_resumed_session(made: Made) -> None:
+    for number in range(2):
+        made.events.append(SessionInfo(made.source(MAIN), "", session_id="s", another=number > 0))
+        made.call("Read", "big.py", output="y" * 3000)
+
+
 def idle(made: Made) -> None:
     for number in range(25):
         made.call("Bash", f"sleep {number}", "execute", output="")
@@ -123,6 +139,11 @@ def full(made: Made) -> None:
 def slow(made: Made) -> None:
     made.call("Bash", "make", "execute", ms=61_000)
     made.call("AskUserQuestion", "which", "ask", ms=600_000)
+    made.call("Read", "a.py", ms=600_000)  # somebody had to allow it
+
+
+def edited_late(made: Made) -> None:
+    made.call("Edit", "a.py", "write", ms=600_000, edit=True)
 
 
 def denied(made: Made) -> None:
@@ -133,6 +154,10 @@ def denied(made: Made) -> None:
 def looking_subagent(made: Made) -> None:
     made.call("Read", "a", stream=SUB)
     made.call("Read", "b", stream=SUB)
+
+
+def unknown_subagent(made: Made) -> None:
+    made.call("mcp__x__y", "a", "other", stream=SUB)
 
 
 def writing_subagent(made: Made) -> None:
@@ -148,13 +173,17 @@ def writing_subagent(made: Made) -> None:
         (reading_again, ["re-reads"], (2, 2, None, 1500)),
         (reading_what_changed, [], None),
         (reading_after_a_compaction, ["compaction"], (1, None, None, None)),
+        (reading_in_another_session, [], None),
+        (reading_in_a_resumed_session, ["re-reads"], (1, 1, None, 750)),
         (idle, ["no-progress"], (24, 24, None, None)),
         (missing_the_cache, ["cache-misses"], (1, None, None, 20_000)),
         (without_a_cache, [], None),
         (full, ["context"], (1, None, None, None)),
         (slow, ["slow-calls"], (1, None, 61_000, None)),
+        (edited_late, [], None),
         (denied, ["denied"], (2, None, None, None)),
         (looking_subagent, ["unchanging-subagent"], (2, None, None, None)),
+        (unknown_subagent, [], None),
         (writing_subagent, [], None),
     ],
 )

@@ -6,7 +6,8 @@ set beside the usual outputs.
     day.wrong()    # what is not as it must be; empty if all is
 
 In the end every record is in the results once, the data set is that of an import of the same files, no file is open
-that was not at the beginning, and memory has not grown since the first hours.
+that was not at the beginning, and memory has not grown since the first quarter, in which the disk is full for the first
+time: as long as cursors cannot be written, sessions stay in memory.
 """
 
 import gc
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from agentv_stream.bulk.feeding import Order
 from agentv_stream.following.dataset_feed import BatchProcess, DatasetFeed, StartedBatch
+from agentv_stream.following.follow_plan import Counts
 from agentv_stream.outputs.naming import RESULT
 from support.datasets import imported, rows_of
 from support.following import Desk, catch_up
@@ -28,7 +30,7 @@ from support.growing_logs import claude_records
 
 STEP_SECONDS = 60.0
 HOUR_STEPS = 60
-FULL_STEPS = 10  # that a full disk lasts
+FULL_STEPS = 10  # that a full disk lasts at most
 WARM_SHARE = 4  # of the hours, one in so many warms up
 SETTLE_SECONDS = 5.0
 EPOCH = 1_700_000_000
@@ -93,7 +95,7 @@ class SimulatedDay:
         self.logs = [GrowingLog(self.desk.logs / f"{name}.jsonl", name) for name in names]
         steps = hours * HOUR_STEPS
         self.restarts = {round((n + 1) * steps / (restarts + 1)): n % 3 == 1 for n in range(restarts)}  # True: crashes
-        self.full = {first + n for first in (steps // 4, steps * 5 // 8) for n in range(FULL_STEPS)}
+        self.full = {first + n for first in (steps // 6, steps * 5 // 8) for n in range(min(FULL_STEPS, steps // 20))}
         self.begin_within = max(1, steps // WARM_SHARE // 2)  # steps until all logs have begun
         self.start, self.every = start, every
         self.memory: list[int] = []  # kilobytes at the end of each hour
@@ -125,7 +127,7 @@ class SimulatedDay:
         self.feed.close()
         counts = self.follower.counts
         self.counted_records += counts.records
-        self.counted_calls += sum(counts.calls.values())
+        self.counted_calls += _calls(counts)
         self.batches, self.sessions = self.batches + self.feed.batches, self.sessions + self.feed.sessions
         self.follower.close()
         self.desk.close()
@@ -141,11 +143,11 @@ class SimulatedDay:
         counts = self.follower.counts
         records, calls = (now - then for now, then in zip(self._written(), self._before, strict=True))
         self.exact += 1
-        self.unequal += (counts.records, sum(counts.calls.values())) != (records, calls)
+        self.unequal += (counts.records, _calls(counts)) != (records, calls)
 
     def _written(self) -> tuple[int, int]:
-        """The records, and the calls that are counted: the last message of a log may go on, and is not final."""
-        return sum(log.records for log in self.logs), sum(max(0, log.calls - 1) for log in self.logs)
+        """The records and calls of all logs."""
+        return sum(log.records for log in self.logs), sum(log.calls for log in self.logs)
 
     # --- the day
 
@@ -206,7 +208,7 @@ class SimulatedDay:
     def wrong(self, most_growth_kb: int = 10 * 1024) -> list[str]:
         """What is not as it must be."""
         found: list[str] = []
-        records, calls = (sum(getattr(log, name) for log in self.logs) for name in ("records", "calls"))
+        records, calls = self._written()
         results = [json.loads(path.read_bytes()) for path in self.desk.out.glob(f"*{RESULT}")]
         told = sum(result["records"] for result in results)
         used = sum(result["tool_use_summary"]["total_tool_calls"] for result in results)
@@ -234,6 +236,10 @@ class SimulatedDay:
         """The growth of memory after the first hours."""
         warm = self.memory[max(0, len(self.memory) // WARM_SHARE - 1) :]
         return max(warm) - warm[0]
+
+
+def _calls(counts: Counts) -> int:
+    return round(sum(number for _, number in counts.calls.series()))
 
 
 def _handles() -> int:

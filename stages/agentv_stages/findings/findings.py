@@ -41,7 +41,7 @@ SLOW_MS = 60_000
 FULL_SHARE = 0.8  # of the context window
 CACHED_INPUT, MISSED_SHARE = 10_000, 0.5  # the cache misses if less than half of the previous input is read from it
 COMPACTION = "compact_boundary"
-WAITING = frozenset(("ask", "plan"))  # kinds whose durations are a person's, or a sub-agent's
+WAITING = frozenset(("ask", "plan", "read"))  # kinds whose durations are a person's, or a sub-agent's
 
 Rule = TypeVar("Rule")
 
@@ -92,6 +92,7 @@ class Findings:
         self._caches = False  # whether any call of the session read from the cache
         self._misses: Finding | None = None
         self._window: int | None = None
+        self._session: str | None = None
         self._full: Finding | None = None
         self._subagents: OrderedDict[str, _Subagent] = OrderedDict()
 
@@ -109,14 +110,24 @@ class Findings:
             elif isinstance(event, Notification):
                 if event.name == COMPACTION:
                     self._compacted(event)
-            elif isinstance(event, SessionInfo) and event.context_window:
-                self._window = event.context_window
+            elif isinstance(event, SessionInfo):
+                self._window = event.context_window or self._window
+                if event.session_id is not None:
+                    self._session_is(event.session_id)
+
+    def _session_is(self, session: str) -> None:
+        """Another session in the same input begins with an empty history: it has read nothing, and cached nothing."""
+        if self._session not in (None, session):
+            self._settle_usage()
+            self._outputs.clear()
+            self._before = None
+        self._session = session
 
     def finish(self) -> list[Finding]:
         self._settle_usage()
         for stream, agent in self._subagents.items():
             if not agent.changed:
-                text = "a sub-agent changed no file; it may only have been asked to look"
+                text = "no call of a sub-agent wrote a file; it may only have been asked to look"
                 self._add(Finding("unchanging-subagent", text, stream, agent.calls, [agent.first]))
         return self.found
 
@@ -161,10 +172,12 @@ class Findings:
         stream, tool = call.source.stream, call.tool or call.name
         if result.outcome == "denied":
             self._count(self._denied, "denied", tool, f"{tool} was denied", result)
-        if result.duration_ms is not None and result.duration_ms >= SLOW_MS and call.kind not in WAITING:
+        waited = call.edit or call.kind in WAITING  # to edit or to read takes no minute, but to be allowed to
+        if result.duration_ms is not None and result.duration_ms >= SLOW_MS and not waited:
             finding = self._count(self._slow, "slow-calls", tool, f"{tool} took a minute or longer", result)
             finding.ms = (finding.ms or 0) + result.duration_ms
-        if stream in self._subagents and call.kind == "write" and result.outcome not in FAILING:
+        may_change = call.kind in ("write", "other")  # an unknown tool may do anything
+        if stream in self._subagents and may_change and (result.outcome not in FAILING or call.kind == "other"):
             self._subagents[stream].changed = True
 
     def _failure(self, result: ToolResult, call: ToolCall) -> None:
