@@ -99,7 +99,7 @@ class StreamDecoder:
         kind, source = line.event, self.context.source(record)
         if kind == "init" and line.init is not None:
             state = self.state
-            self._session(line.conversation_id, record, source, batch)
+            self._session(line.conversation_id, record, source, batch, header=True)
             state.model, state.answer = line.init.model, ""
             info = SessionInfo(source, "-run", line.conversation_id, line.init.model, None, line.init.cwd, begins=True)
             batch.events.append(info)
@@ -119,12 +119,14 @@ class StreamDecoder:
         """The results that were held: nothing says that they were denied."""
         self._release(frozenset(), batch)
 
-    def _session(self, session_id: str | None, record: Record, source: Source, batch: Batch) -> None:
-        """Notes whose conversation a record is of."""
+    def _session(
+        self, session_id: str | None, record: Record, source: Source, batch: Batch, *, header: bool = False
+    ) -> None:
+        """Notes whose conversation a record is of. `header`: a run begins with it."""
         state = self.state
         if session_id is None or session_id == state.session_id:
             return
-        another = other_session(record, session_id, state.session_id, batch)
+        another = other_session(record, session_id, state.session_id, batch, header=header)
         if another:
             self._release(frozenset(), batch)
             state.open, state.counted, state.spent_ms, state.answer = [], False, 0, ""

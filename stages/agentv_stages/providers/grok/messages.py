@@ -280,4 +280,4 @@ class MessagesDecoder:
             status, reason = "error", failure or line.subtype
         duration = whole_ms(line.duration_ms)
         add(SessionEnd(source, "", status, reason, cost, duration, line.num_turns, Raw(record.data)))
-        state.agents, state.spending, state.answers = Agents(), Spending(), {}
+        state.agents, state.spending, state.answers = Agents(), state.spending.after(whole), {}

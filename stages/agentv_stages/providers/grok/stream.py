@@ -197,5 +197,5 @@ class StreamDecoder:
         if line.type == "error":
             status, reason = "error", reason_of(line.message)
         add(SessionEnd(source, "", status, reason, cost, None, line.num_turns, Raw(record.data)))
-        state.agents, state.spending, state.max_turns = Agents(), Spending(), False
+        state.agents, state.spending, state.max_turns = Agents(), state.spending.after(whole), False
         state.answers, state.spoken = {}, []

@@ -15,10 +15,16 @@ _COUNTS = ("inputTokens", "cachedReadTokens", "cacheCreationTokens", "outputToke
 
 
 class Spending(Struct):
-    """The sum of a run's model calls, so that a total that covers less is left out."""
+    """The sum of a run's model calls, so that a total that covers less is left out.
+
+    `input_before` and `output_before` are what the calls before the last end exceeded its total by: where two runs
+    write into one file at the same time, they are calls of the run that has not ended.
+    """
 
     input: int = 0
     output: int = 0
+    input_before: int = 0
+    output_before: int = 0
 
     def add(self, usage: TokenUsage) -> None:
         self.input += usage.input or 0
@@ -26,7 +32,15 @@ class Spending(Struct):
 
     def covers(self, usage: TokenUsage) -> bool:
         """Whether the calls cover a total: it has only the prompt's turn, they also have the turns after it."""
-        return self.input >= (usage.input or 0) and self.output >= (usage.output or 0)
+        told, written = self.input + self.input_before, self.output + self.output_before
+        return told >= (usage.input or 0) and written >= (usage.output or 0)
+
+    def after(self, total: TokenUsage | None) -> "Spending":
+        """What remains of the calls when a run has ended with this total."""
+        if total is None or not self.covers(total):
+            return Spending()
+        told, written = self.input + self.input_before, self.output + self.output_before
+        return Spending(0, 0, told - (total.input or 0), written - (total.output or 0))
 
 
 def spent(
