@@ -65,7 +65,8 @@ class Mark(Struct, array_like=True):
 
 
 class DatedState(Struct):
-    """The state of `Dated`. `keys` are recent model calls, `open` calls whose results are awaited, by their spans."""
+    """The state of `Dated`. `keys` are recent model calls, `open` calls without a time or a model whose
+    results are awaited, by their spans."""
 
     spans: list[Span] = []
     keys: dict[str, int] = {}
@@ -117,10 +118,14 @@ class Dated:
         state.latest.observe(batch, self._totals.state.last_ms)
 
     def _span(self, model: str | None) -> int:
+        """The span of what happens now."""
         state = self.state
-        key = (state.slot, model or state.model)
+        return self._span_of((state.slot, model or state.model))
+
+    def _span_of(self, key: Key) -> int:
         index = self._index.get(key)
         if index is None:
+            state = self.state
             if len(state.spans) >= MOST_SPANS:
                 key = (None, None)
                 if key in self._index:
@@ -146,14 +151,20 @@ class Dated:
         cell.calls += 1
         cell.edits += call.edit
         cell.bytes_in += len(call.input_json)
-        self._open.put(call_key(call), index)
+        if call.source.time_ms is None or call.model is None:  # else its result finds the span by these
+            self._open.put(call_key(call), index)
 
     def _result(self, result: ToolResult) -> None:
         call = result.call
         if call is None or result.partial:
             return
-        index = self._open.get(call_key(call))
-        cell = self._cell(self._span(call.model) if index is None else index, call.tool or call.name, call.kind)
+        time_ms = call.source.time_ms
+        if time_ms is not None and call.model is not None:
+            index = self._span_of((time_ms // SLOT_MS, call.model))
+        else:
+            known = self._open.get(call_key(call))
+            index = self._span(call.model) if known is None else known
+        cell = self._cell(index, call.tool or call.name, call.kind)
         outcome = result.outcome or "ok"
         cell.outcomes[outcome] = cell.outcomes.get(outcome, 0) + 1
         if result.output_json is not None:
