@@ -331,14 +331,14 @@ class Followed:
         assert chain is not None
         log = next((i for i in self.inputs if i.printable_path == batch.file), None)
         muted = log is not None and batch.end <= log.mute_until
-        if muted:
-            for listener in self.shared.listeners:
-                listener.skipped(self)
         old = muted or (log is not None and batch.end <= log.delivered_until)
         for done in chain.push(batch):
             if self.outputs is not None and not muted:
                 self.outputs.write(done, chain.observer)
             self._deliver(done, chain, old)
+        if muted:
+            for listener in self.shared.listeners:
+                listener.skipped(self)
 
     def _deliver(self, batch: Batch, chain: SessionChain, old: bool) -> None:
         """Hands a batch that has passed `chain` to the merged events and to the observers; of an `old` one only later
