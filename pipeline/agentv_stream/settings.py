@@ -15,6 +15,7 @@ from msgspec.structs import force_setattr, replace
 from agentv_stages.chain.lines import DEFAULT_CAP
 from agentv_stages.model.payload import printable_path
 from agentv_stream.errors import UsageError
+from agentv_stream.logs import LogFormat
 from agentv_stream.nearest import suggestion
 from agentv_stream.sources.files import is_file
 from agentv_stream.units import bytes_of
@@ -45,6 +46,9 @@ class Settings(Struct, frozen=True):
     `otel` is the endpoint to which spans are sent, or `env` where the variables `OTEL_EXPORTER_OTLP_*` say it;
     `otel_file` a file of OTLP JSON lines. `otel_content` adds texts, inputs and outputs, redacted; `otel_old_names`
     earlier names of attributes. `machine` is put into results and spans, `auto` is the name of the host.
+
+    `log` is the form of what a long-running command reports on standard error: `plain` messages for people, or entries
+    with time, level and session as `json` or for a `console`.
 
     Raises: UsageError for a number or a word that is not allowed.
     """
@@ -80,6 +84,7 @@ class Settings(Struct, frozen=True):
     otel_content: bool = False
     otel_old_names: bool = False
     machine: str | None = None
+    log: LogFormat = "plain"
 
     def __post_init__(self) -> None:
         """Checks values and makes texts valid UTF-8, as outputs need them; command-line arguments may not be.
@@ -125,7 +130,7 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
 
 
 _LEAST = {"max_record": 1, "bound": 0, "attempt": 0}
-_WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)}
+_WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape), "log": get_args(LogFormat)}
 _PATTERNS = ("redact_rules", "redact_allow")
 _KIND = re.compile(r"[a-z0-9-]{1,40}\Z")
 _TEXTS = ("provider", "transcript", "target", "test_id", "prompt", "stats", "otel", "otel_file", "machine")

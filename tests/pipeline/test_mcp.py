@@ -1,7 +1,9 @@
 """The MCP server, asked by the official SDK's own client."""
 
 import json
+import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -128,3 +130,68 @@ async def test_the_command_serves_on_standard_input_and_output(logs: Path) -> No
         listed = await ask(connected, "list_sessions", limit=1)
     assert listed["total"] == 2
     assert len(listed["sessions"]) == 1
+
+
+async def test_links_lead_to_nothing_outside_the_roots(logs: Path, tmp_path: Path) -> None:
+    """Neither a link to a log, nor one to a folder; a root that is a link is one that the user named."""
+    outside = "00000000-0000-0000-0000-000000000000"
+    (logs / f"{outside}.jsonl").symlink_to(tmp_path / "outside.jsonl")
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "x.jsonl").write_bytes(b"\n".join(claude_records("77777777-0000-0000-0000-000000000000", 1)))
+    (logs / "folder").symlink_to(hidden)
+    (tmp_path / "alias").symlink_to(logs)
+    async with client(logs) as connected:
+        listed = await ask(connected, "list_sessions")
+        assert {row["session_id"] for row in listed["sessions"]} == {FIRST, SECOND}
+        for name in (outside, "77777777", str(logs / f"{outside}.jsonl")):
+            for tool in ("read_session", "get_statistics"):
+                await refused(connected, tool, session_id=name)
+        places = await ask(connected, "search", text=outside[:8])
+        assert {row["session_id"] for row in places["places"]} <= {FIRST, SECOND}
+    async with client(tmp_path / "alias") as connected:
+        assert (await ask(connected, "list_sessions"))["total"] == 2
+
+
+def request(number: int, method: str, **words: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": words}).encode() + b"\n"
+
+
+def test_a_giant_request_is_dropped_in_one_line_and_five_hundred_are_answered(logs: Path) -> None:
+    command = [sys.executable, "-m", "agentv_stream", "mcp", str(logs)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    process.stdin.write(request(1, "initialize", **hello))
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == 1
+    process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    before = peak_bytes(process.pid)
+    for _ in range(64):
+        process.stdin.write(b"a" * 1_000_000)
+    process.stdin.write(b"\n")
+    process.stdin.write(request(2, "tools/call", name="list_sessions", arguments={"limit": 1}))
+    process.stdin.flush()
+    answer = json.loads(process.stdout.readline())
+    assert (answer["id"], answer["result"]["structuredContent"]["total"]) == (2, 2)
+    assert peak_bytes(process.pid) - before < 32e6
+    questions = b"".join(request(n, "tools/call", name="list_sessions", arguments={}) for n in range(3, 503))
+    writer = threading.Thread(target=lambda: (process.stdin.write(questions), process.stdin.flush()))  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess] - it is a pipe
+    writer.start()  # beside the reading, else both pipes fill
+    ids = {json.loads(process.stdout.readline())["id"] for _ in range(500)}
+    writer.join()
+    assert ids == set(range(3, 503))
+    process.stdin.close()
+    assert process.stderr is not None
+    errors = process.stderr.read().decode().splitlines()
+    assert errors == ["agentv-stream: a request of more than 4,194,304 bytes was dropped"]
+    process.stdout.close()
+    process.stderr.close()
+    assert process.wait(30) == 0
+
+
+def peak_bytes(pid: int) -> int:
+    """The largest memory of a process so far."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024

@@ -10,9 +10,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agentv_stream.following.metrics_server import Refusals
 from support.growing_logs import claude_records
 
 
@@ -174,3 +176,66 @@ def test_a_port_that_is_in_use_is_one_line(tmp_path: Path) -> None:
         done = subprocess.run([*command, "--metrics", str(port)], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 2
     assert done.stderr.decode() == f"agentv-stream: --metrics 127.0.0.1:{port}: Address already in use\n"
+
+
+def ended_log(process: "subprocess.Popen[bytes]") -> list[dict[str, Any]]:
+    """The entries of the log after the tail has ended."""
+    process.terminate()
+    assert process.stderr is not None
+    entries = [json.loads(line) for line in process.stderr.read().splitlines()]
+    assert process.wait(30) == 0
+    return entries
+
+
+def test_five_hundred_connections_are_refused_in_one_line(running: tuple[str, Any, Path]) -> None:
+    address, process, _ = running
+    name, _, port = address.removeprefix("http://").partition(":")
+    clients = [socket.create_connection((name, int(port)), timeout=30) for _ in range(500)]
+    assert {client.recv(1) for client in clients} == {b""}  # at once, or after five seconds
+    for client in clients:
+        client.close()
+    assert metric(address, "blocked_sessions") == 0
+    refused = [entry for entry in ended_log(process) if entry["event"] == "requests for metrics were refused"]
+    assert sorted(entry["reason"] for entry in refused) == ["16 requests at once", "slower than 5 s"]
+
+
+def test_a_giant_request_is_one_line(running: tuple[str, Any, Path]) -> None:
+    address, process, _ = running
+    name, _, port = address.removeprefix("http://").partition(":")
+    before = metric(address, "resident_memory_bytes")
+    for _ in range(20):
+        with socket.create_connection((name, int(port)), timeout=30) as client, contextlib.suppress(OSError):
+            for _ in range(64):
+                client.sendall(b"GET /metrics?" + b"a" * 1_000_000)
+    assert metric(address, "resident_memory_bytes") - before < 20e6
+    (entry,) = [e for e in ended_log(process) if e["event"] == "requests for metrics were refused"]
+    assert entry["reason"] == "longer than 8192 bytes"
+
+
+def test_a_slow_client_is_let_go_in_one_line(running: tuple[str, Any, Path]) -> None:
+    address, process, _ = running
+    name, _, port = address.removeprefix("http://").partition(":")
+    clients = [socket.create_connection((name, int(port)), timeout=60) for _ in range(8)]
+    for client in clients:
+        client.sendall(b"GET /metrics HTTP/1.1\r\n")  # and no more
+    assert [client.recv(1) for client in clients] == [b""] * 8
+    for client in clients:
+        client.close()
+    (entry,) = [e for e in ended_log(process) if e["event"] == "requests for metrics were refused"]
+    assert entry["reason"] == "slower than 5 s"
+
+
+def test_refusals_are_counted_and_reported_once_a_minute() -> None:
+    said: list[tuple[object, object]] = []
+    now = [0.0]
+
+    def say(_event: str, **facts: object) -> None:
+        said.append((facts["reason"], facts["requests"]))
+
+    refusals = Refusals(say, lambda: now[0])
+    for _ in range(3):
+        refusals.note("a")
+    refusals.note("b")
+    now[0] = 60.0
+    refusals.note("a")
+    assert said == [("a", 1), ("b", 1), ("a", 3)]

@@ -9,6 +9,7 @@ from agentv_stream.cli.options import (
     DumpTraces,
     EngineName,
     IncludeTrace,
+    LogChoice,
     Machine,
     Otel,
     OtelContent,
@@ -73,6 +74,7 @@ def import_(
         typer.Option(metavar="[FILE]", help="File for the report as JSON; standard output for - or nothing."),
     ] = None,
     quiet: QuietBulk = False,
+    log: LogChoice = None,
     redact: Redact = None,
     otel: Otel = None,
     otel_file: OtelFile = None,
@@ -113,6 +115,7 @@ def import_(
         "otel_content": otel_content,
         "otel_old_names": otel_old_names,
         "machine": machine,
+        "log": log,
     }
     when = (since, until, timezone, utc)
     raise typer.Exit(import_all(sources, wanted, when, exported, dry_run=dry_run, json=json, quiet=quiet))

@@ -20,9 +20,10 @@ from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.periods import When, chosen_period
 from agentv_stream.cli.progress import Progress
-from agentv_stream.cli.telling import check_one_user, print_bytes, redact_messages, say, to_stdout
+from agentv_stream.cli.telling import check_one_user, print_bytes, redact_messages, say, start_log, to_stdout
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
+from agentv_stream.logs import Log
 from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.redaction.redaction import redaction_of, redactor_for
@@ -75,6 +76,7 @@ def import_all(
     try:
         period, _ = chosen_period(*when)
         settings = from_process({"sync": wanted.sync, "redact": wanted.redact, **(exported or {})})
+        log = start_log(settings.log)
         check_export(settings)
         redact_messages(redactor_for(settings))
         names, roots = with_listed(sources), settings.roots
@@ -110,7 +112,7 @@ def import_all(
             options["transcripts"] = ".agentv/logs/{provider}"
         if dry_run:
             return _tell_plan(import_sessions(names, **options, roots=roots, dry_run=True), json)
-        with interruptible(), Progress(quiet) as progress:
+        with interruptible(), Progress(quiet or log is not None) as progress:
             outcome = import_sessions(names, **options, roots=roots, on_found=progress.found, on_report=progress.report)
     except AgentvStreamError as error:
         say(error)
@@ -125,15 +127,37 @@ def import_all(
         say(error)
         return error.exit_code
     code = exit_code(outcome)
-    if not quiet:
+    if not quiet and log is None:
         print_summary(outcome)
     if not quiet or code:  # the reason for a non-zero exit code is always reported
         for note in outcome.notes:
             say(note)
     tell_failures(outcome)
-    if not quiet:
+    if log is not None:
+        _tell_totals(outcome, log)
+    elif not quiet:
         print_places(outcome)
     return code
+
+
+def _tell_totals(outcome: Outcome, log: Log) -> None:
+    """The last line."""
+    figures = outcome.summary.total()
+    log(
+        "finished",
+        sessions=outcome.done,
+        unchanged=outcome.skipped,
+        failed=len(outcome.failures),
+        turns=figures.turns,
+        tool_calls=figures.tool_calls,
+        input_tokens=figures.tokens_told("input")[0],
+        output_tokens=figures.tokens_told("output")[0],
+        records=outcome.records,
+        faults=sum(outcome.faults.values()),
+        bytes=outcome.bytes,
+        seconds=round(outcome.seconds, 3),
+        outputs=outcome.outputs,
+    )
 
 
 def with_listed(sources: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ def mcp(
 
     try:
         places = roots_there(roots, None)
-        serve(Answers(places, spec or (), redaction_with(from_process({})) if redact else None))
+        serve(Answers(places, spec or (), redaction_with(from_process({})) if redact else None), say)
     except AgentvStreamError as error:
         say(error)
         raise typer.Exit(error.exit_code) from error

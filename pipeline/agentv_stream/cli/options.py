@@ -221,6 +221,11 @@ Machine: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="Name of this machine in results and spans; auto: its host name.")
 ]
 
+LogChoice: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--log", metavar="plain|json|console", help="Form of the log on standard error; default: plain."),
+]
+
 JsonLines: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object per line.")]
 
 SessionName: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")]

@@ -8,6 +8,7 @@ import typer
 from agentv_stream.cli.options import (
     CaseId,
     Live,
+    LogChoice,
     Machine,
     Otel,
     OtelContent,
@@ -123,6 +124,7 @@ def run(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No live line, no closing lines; of --check only the summary.")
     ] = False,
+    log: LogChoice = None,
     page: PageToo = None,
     redact: Redact = None,
     otel: Otel = None,
@@ -171,6 +173,7 @@ def run(
                 "--dump-traces": dump_traces,
                 "--include-trace": include_trace,
                 "--page": page,
+                "--log": log,
                 "--redact": redact,
                 "--otel": otel,
                 "--otel-content": otel_content,
@@ -197,6 +200,7 @@ def run(
             "watch": tuple(watch) if watch else None,
             "live": live,
             "quiet": quiet or None,
+            "log": log,
             "page": page,
             "redact": redact,
             "sync": sync,

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.exporting import check_export
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.redacting import redacted_parts
-from agentv_stream.cli.telling import print_bytes, say
+from agentv_stream.cli.telling import print_bytes, say, start_log
 from agentv_stream.documentation.provider_table import stream_command
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError, worst
 from agentv_stream.live.live_line import is_wanted
+from agentv_stream.logs import Log
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.running.attempts import check_attempt, claim_attempt, stem_of
 from agentv_stream.running.fixture import check_fixture
@@ -68,6 +69,9 @@ def run_command(
         settings, target = _settings(options, approach, targets, bool(command))
         SYNC.set(settings.sync)
         redacted_parts(settings)
+        log = start_log(settings.log)
+        if log is not None:
+            settings = structs.replace(settings, live=False)
         check_export(settings)
         wanted = stdin is True or _means_input(prompt_file)
         supplied = take_input(say, wanted) if stdin is not False or wanted else None
@@ -100,6 +104,7 @@ def run_command(
             check_fixture(fixture, run_options.folder)
         tune_memory()
         codes: list[int] = []
+        reports: list[dict[str, Any]] = []
         number = attempt
         for _ in range(repeat):
             live = open_checks(checks, case, fail_fast, run_options.task + "_", say, threshold)
@@ -110,15 +115,23 @@ def run_command(
             else:
                 check_attempt(run_options.folder, run_options.task, run_options.approach, number)
             options_now = run_options if command else _filled(run_options, target, settings.prompt, number)
+            if log is not None:
+                log("the agent is started", task=run_options.task, target=run_options.approach, attempt=number)
             report = anyio.run(run_agent, options_now, settings, number, live)
-            codes.append(print_report(report, settings.quiet))
+            reports.append(report.value)
+            codes.append(print_report(report, settings.quiet or log is not None))
             if live is not None:
                 say(live.summary())
+            if log is not None:
+                _tell_attempt(report, number, log)
             if as_json:
                 print_bytes(result_line(report))
             if report.signalled is not None:
-                return 128 + report.signalled
+                codes.append(128 + report.signalled)
+                break
             number = number + 1 if attempt is not None else None
+        if log is not None:
+            _tell_totals(reports, log)
     except AgentvStreamError as error:
         say(error)
         return error.exit_code
@@ -127,7 +140,35 @@ def run_command(
     finally:
         if supplied is not None:
             supplied.close()
-    return worst(codes)
+    return codes[-1] if codes[-1] > 128 else worst(codes)
+
+
+def _tell_attempt(report: RunReport, number: int, log: Log) -> None:
+    """How an attempt ended."""
+    value = report.value
+    log(
+        "the agent has ended",
+        level="info" if value["status"] == "complete" else "warning",
+        session=value["session"]["id"] if value.get("session") else None,
+        attempt=number,
+        status=value["status"],
+        exit_code=report.end.exit_code,
+        result=_stored(report),
+    )
+
+
+def _tell_totals(results: Sequence[Mapping[str, Any]], log: Log) -> None:
+    """The last line."""
+    costs: list[float] = [result["cost_usd"] for result in results if result.get("cost_usd") is not None]
+    summaries: list[dict[str, Any]] = [result.get("tool_use_summary") or {} for result in results]
+    log(
+        "finished",
+        attempts=len(results),
+        complete=sum(result["status"] == "complete" for result in results),
+        turns=sum(summary.get("turns", 0) for summary in summaries),
+        tool_calls=sum(summary.get("total_tool_calls", 0) for summary in summaries),
+        cost_usd=sum(costs) if costs else None,
+    )
 
 
 def variables_of(texts: Sequence[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ import typer
 from agentv_stream.cli.options import (
     PAIR,
     CaseId,
+    LogChoice,
     Machine,
     OnlyProvider,
     Otel,
@@ -91,7 +92,8 @@ def tail(
         str | None, typer.Option(metavar="NAME", help="Name of this follower, for cursors of its own.")
     ] = None,
     no_cursors: Annotated[bool, typer.Option("--no-cursors", help="Remember nothing between runs.")] = False,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Report what happens as JSON lines.")] = False,
+    log: LogChoice = None,
+    log_json: Annotated[bool, typer.Option("--log-json", hidden=True, help="As --log json.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not report what happens.")] = False,
     redact: Redact = None,
     otel: Otel = None,
@@ -129,7 +131,7 @@ def tail(
         state=state,
         name=name,
         no_cursors=no_cursors,
-        log_json=log_json,
+        log="json" if log_json else log,
         quiet=quiet,
         settle=poll_settle,
         redact=redact,

@@ -14,7 +14,7 @@ from agentv_stream.cli.exporting import check_export
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.redacting import redacted_parts
 from agentv_stream.cli.roots import told_roots
-from agentv_stream.cli.telling import quiet_stdout, say
+from agentv_stream.cli.telling import quiet_stdout, say, start_log
 from agentv_stream.discovery.discover import (
     Session,
     find_sessions,
@@ -36,6 +36,7 @@ from agentv_stream.following.keep import keep_rule
 from agentv_stream.following.running import Running
 from agentv_stream.following.service_log import Say, StandardOutput, make_say
 from agentv_stream.following.tail import tail
+from agentv_stream.logs import Log
 from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.durable import SYNC
@@ -78,7 +79,7 @@ class TailOptions:
     name: str | None = None
     no_cursors: bool = False
     parquet: str | None = None
-    log_json: bool = False
+    log: str | None = None
     quiet: bool = False
     settle: float = 1.0
     redact: bool | None = None
@@ -95,6 +96,7 @@ def run_tail(options: TailOptions) -> int:
     folders = HeldFolders()
     try:
         settings = _settings(options)
+        log = start_log(settings.log)
         SYNC.set(settings.sync)
         plan = _plan(options, settings)
         running = Running(
@@ -104,7 +106,7 @@ def run_tail(options: TailOptions) -> int:
             output=StandardOutput() if options.events else None,
         )
         keep = keep_rule(options.keep) if options.keep else None
-        notify = make_say(options.log_json, options.quiet)
+        notify = make_say(log, options.quiet)
         if plan.files:
             folders.hold((settings.out or DEFAULT_ROOT).absolute())
             plan.folders = folders
@@ -143,6 +145,8 @@ def run_tail(options: TailOptions) -> int:
             for path in follower.no_logs():
                 say(f"{path}: not a log {whose}")
                 blocked = True
+        if log is not None:
+            _tell_totals(follower, log)
         return EXIT_IO if blocked else EXIT_FINE
     except AgentvStreamError as error:
         say(error)
@@ -192,6 +196,21 @@ def _feed(options: TailOptions, settings: Settings, follower: Follower, notify: 
     return DatasetFeed(follower, order, notify)
 
 
+def _tell_totals(follower: Follower, log: Log) -> None:
+    """The last line."""
+    counts = follower.counts
+    log(
+        "finished",
+        sessions=follower.sessions_known,
+        records=counts.records,
+        events=counts.events,
+        bytes=counts.bytes,
+        faults=sum(counts.faults.values()),
+        failures=counts.failures,
+        blocked=len(follower.troubles),
+    )
+
+
 def _measure(running: Running) -> "list[Listener]":
     """Prepares the metrics of sessions, if metrics are served."""
     if running.metrics is None:
@@ -231,7 +250,7 @@ def _export(options: TailOptions, settings: Settings, plan: Plan, running: Runni
 
 def _settings(options: TailOptions) -> Settings:
     chosen: dict[str, object] = {"provider": options.provider, "out": options.out, "watch": options.watch or None}
-    chosen |= {"sync": options.sync, "redact": options.redact, **options.exported}
+    chosen |= {"log": options.log, "sync": options.sync, "redact": options.redact, **options.exported}
     if options.stream_log is not None:
         try:
             chosen["stream_log"] = stream_log(options.stream_log)

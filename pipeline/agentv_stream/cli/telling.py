@@ -12,6 +12,7 @@ from agentv_stream.errors import AgentvStreamError, SinkError, UsageError
 
 if TYPE_CHECKING:
     from agentv_stages.redaction.redactor import Redactor
+    from agentv_stream.logs import Log, LogFormat
 
 
 def quiet_stdout() -> None:
@@ -28,6 +29,20 @@ def redact_messages(redactor: "Redactor | None") -> None:
         _redact[:] = [redactor]
 
 
+_log: "list[Log]" = []
+
+
+def start_log(shape: "LogFormat") -> "Log | None":
+    """From now on messages of this process are entries of a log, which is returned; None if they stay plain."""
+    if shape == "plain":
+        return None
+    from agentv_stream.logs import make_log
+
+    log = make_log(shape)
+    _log[:] = [log]
+    return log
+
+
 def say(message: str | AgentvStreamError, below: str = "") -> None:
     """Prints one message to standard error, on one line, such that names in it affect neither the terminal nor a build
     server, which interprets certain line beginnings. An error is in colour. `below` are lines of ours to show under
@@ -35,6 +50,10 @@ def say(message: str | AgentvStreamError, below: str = "") -> None:
     text = str(message)
     for redactor in _redact:
         text = redactor.hide(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    if _log:
+        level = "error" if not isinstance(message, str) else "warning" if text.startswith("warning: ") else "info"
+        _log[0](text.removeprefix("warning: "), level=level, **({"hint": below} if below else {}))
+        return
     name = palette(sys.stderr)("bold" if isinstance(message, str) else "error", "agentv-stream:")
     lines = [f"{name} {visible(text, 2000)}", *(visible(line, 2000) for line in below.split("\n") if below)]
     sys.stderr.write("\n".join(lines) + "\n")

@@ -1,11 +1,13 @@
 """`agentv-stream watch`: a live view of all running sessions, in the terminal or as lines of JSON."""
 
+import signal
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentv_stream.cli.options import (
+    LogChoice,
     NoCache,
     NoPrices,
     OnlyProvider,
@@ -16,7 +18,7 @@ from agentv_stream.cli.options import (
     Until,
     Utc,
 )
-from agentv_stream.cli.telling import say
+from agentv_stream.cli.telling import say, start_log
 
 if TYPE_CHECKING:
     from agentv_stream.watch.feed import Feed
@@ -34,6 +36,7 @@ def watch(
         bool, typer.Option("--json", help="A line of JSON for a session whenever its row changes; needs no terminal.")
     ] = False,
     once: Annotated[bool, typer.Option("--once", help="With --json: a line for each session, and exit.")] = False,
+    log: LogChoice = None,
     utc: Utc = False,
     timezone: TimeZone = None,
     prices: NoPrices = None,
@@ -47,7 +50,7 @@ def watch(
     """
     from agentv_stages.session.parts import NONE
     from agentv_stream.cli.periods import chosen_period
-    from agentv_stream.cli.redacting import parts_for
+    from agentv_stream.cli.redacting import redacted_parts
     from agentv_stream.cli.roots import told_roots
     from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
@@ -55,13 +58,18 @@ def watch(
     from agentv_stream.extras import extra
     from agentv_stream.following.follow_plan import Plan
     from agentv_stream.rates import rates_if
+    from agentv_stream.settings import from_process
     from agentv_stream.sources.files import absolute, is_file, is_gone
     from agentv_stream.stores.store import STORE_SIGN
 
     try:
         if once and not json:
             raise UsageError("--once needs --json")
-        parts = parts_for(redact)
+        settings = from_process({"redact": redact, "log": log})
+        if log not in (None, "plain") and not json:
+            raise UsageError("--log needs --json: without it the screen is drawn")
+        entries = start_log(settings.log) if json else None
+        parts = redacted_parts(settings)
         if not json:
             extra("textual", "watch", "the live view")
         period, _ = chosen_period(since, until, timezone, utc)
@@ -94,12 +102,24 @@ def watch(
     feed = Feed(Plan(roots, paths=files, wanted=wanted, parts=parts), at_rest, rates)
     try:
         if json:
-            raise typer.Exit(_print_lines(feed, once))
+            if entries is not None:
+                signal.signal(signal.SIGTERM, _end)
+            try:
+                raise typer.Exit(_print_lines(feed, once))
+            finally:
+                if entries is not None:
+                    counts = feed.follower.counts
+                    entries("finished", sessions=feed.session_count, records=counts.records, bytes=counts.bytes)
         from agentv_stream.watch.app import WatchApp
 
         WatchApp(feed).run()
     finally:
         feed.close()
+
+
+def _end(number: int, _frame: object) -> None:
+    """A signal ends the view with a last line."""
+    sys.exit(128 + number)
 
 
 def _print_lines(feed: "Feed", once: bool) -> int:

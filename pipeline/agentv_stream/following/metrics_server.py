@@ -8,6 +8,7 @@ HEAD 405; on loopback, requests with another host's name are 403. Nothing can be
 import os
 import re
 import time
+from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -28,7 +29,9 @@ MOST_REQUEST = 8192
 STALE_SECONDS = 60.0
 _HOST = re.compile(rb"\r\nhost:([^\r\n]*)\r\n", re.IGNORECASE)
 _NAME = re.compile(rb"(\[[^\]]*\]|[^:]*)(?::\d*)?")
-MOST_ASKING = 16  # concurrent requests; each has five seconds
+MOST_ASKING = 16  # concurrent requests
+REQUEST_SECONDS = 5
+SAY_SECONDS = 60
 
 
 async def serve(
@@ -41,7 +44,7 @@ async def serve(
         listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
     except OSError as error:
         raise UsageError(f"--metrics {host}:{port}: {error.strerror or error}") from error
-    slots = anyio.Semaphore(MOST_ASKING)
+    slots, refusals = anyio.Semaphore(MOST_ASKING), Refusals(say)
     async with listener:
         address = listener.extra(anyio.abc.SocketAttribute.local_address)
         shown = f"[{address[0]}]" if ":" in address[0] else address[0]
@@ -49,33 +52,57 @@ async def serve(
         task_status.started(int(address[1]))
         while True:
             try:
-                await listener.serve(partial(_answer, follower, running, slots))
+                await listener.serve(partial(_answer, follower, running, slots, refusals))
             except* OSError as errors:  # no descriptor is free: following continues, and serving after a pause
                 say("a request for metrics could not be accepted", error=str(errors.exceptions[0]))
                 await anyio.sleep(1)
 
 
-async def _answer(follower: Follower, running: Running, slots: anyio.Semaphore, stream: ByteStream) -> None:
+class Refusals:
+    """Reports refused requests: one line for each reason, and not more than one in `SAY_SECONDS`."""
+
+    def __init__(self, say: Say, clock: Callable[[], float] = time.monotonic) -> None:
+        self._say, self._clock = say, clock
+        self._counts: dict[str, int] = {}
+        self._next: dict[str, float] = {}
+
+    def note(self, reason: str) -> None:
+        """Counts a refused request; reports the number since the last report, if it is time to."""
+        self._counts[reason] = self._counts.get(reason, 0) + 1
+        now = self._clock()
+        if now >= self._next.get(reason, now):
+            self._next[reason] = now + SAY_SECONDS
+            self._say("requests for metrics were refused", reason=reason, requests=self._counts.pop(reason))
+
+
+async def _answer(
+    follower: Follower, running: Running, slots: anyio.Semaphore, refusals: Refusals, stream: ByteStream
+) -> None:
     async with stream:
         try:
             slots.acquire_nowait()
         except anyio.WouldBlock:
+            refusals.note(f"{MOST_ASKING} requests at once")
             return  # descriptors are reserved for logs
         try:
-            with anyio.fail_after(5):
+            with anyio.fail_after(REQUEST_SECONDS):
                 head = b""
                 while b"\r\n\r\n" not in head and len(head) < MOST_REQUEST:
                     head += await stream.receive()
                 if b"\r\n\r\n" not in head:  # the host may be in the unread part
+                    refusals.note(f"longer than {MOST_REQUEST} bytes")
                     status, kind, body = "431 Request Header Fields Too Large", "text/plain", b""
                 elif _asked_by_name(head, stream):
+                    refusals.note("for another host")
                     status, kind, body = "403 Forbidden", "text/plain", b"ask for the address, or for localhost\n"
                 else:
                     status, kind, body = await _respond(follower, running, head)
                 reply = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
                 shown = b"" if head.startswith(b"HEAD ") else body
                 await stream.send(reply.encode() + b"Connection: close\r\n\r\n" + shown)
-        except (anyio.EndOfStream, anyio.BrokenResourceError, TimeoutError):
+        except TimeoutError:
+            refusals.note(f"slower than {REQUEST_SECONDS} s")
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
             return  # the client has gone
         finally:
             slots.release()

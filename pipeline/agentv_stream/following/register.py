@@ -206,7 +206,13 @@ class Register:
         self.counts.failures += 1
         calls = [f"{Path(call.filename).name}:{call.lineno}" for call in extract_tb(error.__traceback__)[-3:]]
         text = f"{type(error).__name__}: {error}"
-        self.say("failed, set aside until a restart; this is a bug", path=path, error=text, at=" > ".join(calls))
+        self.say(
+            "failed, set aside until a restart; this is a bug",
+            path=path,
+            error=text,
+            at=" > ".join(calls),
+            level="error",
+        )
 
     def read_again(self, session: Followed) -> None:
         """A session in trouble could be read: it has recovered, or still has to be put to rest."""

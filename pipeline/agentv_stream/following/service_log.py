@@ -3,13 +3,11 @@
 import os
 import select
 import stat
-import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
 
 from agentv_stages.model.visible import escaped, visible
+from agentv_stream.logs import Log, StandardError
 
 Say = Callable[..., None]  # writes to the service's log: a message, and facts by name
 
@@ -51,46 +49,18 @@ class StandardOutput:
             raise BrokenPipeError("standard output is not read")
 
 
-def make_say(as_json: bool, quiet: bool = False) -> Say:
-    """Returns a function that reports to standard error: a line for people, or JSON lines by structlog.
+def make_say(log: Log | None, quiet: bool = False) -> Say:
+    """Returns a function that reports to a log, or without one to standard error, a line for each event.
 
-    If standard error accepts nothing (its reader left, the disk is full) the follower continues: the line is lost.
+    If standard error accepts nothing the follower continues: the line is lost.
     """
-    if as_json:
-        import structlog
+    if log is not None:
+        return log
+    out = StandardError()
 
-        structlog.configure(
-            processors=[
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                structlog.processors.JSONRenderer(),
-            ],
-            logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - what it needs of a file
-        )
-        log: Any = structlog.get_logger()
-
-        def say_json(event: str, **facts: object) -> None:
-            log.info(event, **facts)
-
-        return say_json
-
-    out = _StandardError()
-
-    def say_text(event: str, **facts: object) -> None:
+    def say_text(event: str, level: str = "", **facts: object) -> None:
         if not quiet:
             members = " ".join(f"{name}={visible(str(value), 200)}" for name, value in facts.items())
             out.write(f"agentv-stream: {visible(event, 200)} {members}\n")
 
     return say_text
-
-
-class _StandardError:
-    """Standard error without a buffer: a line that fails is lost, and does not fail again at exit."""
-
-    def write(self, text: str) -> int:
-        data = text.encode(getattr(sys.stderr, "encoding", None) or "utf-8", "backslashreplace")
-        with suppress(OSError):
-            os.write(sys.stderr.fileno(), data)
-        return len(text)
-
-    def flush(self) -> None:
-        """Does nothing: nothing is buffered."""

@@ -4,6 +4,7 @@ Every answer cites its sources: session id, turn, and the row of the message, wh
 finds again. Sessions are named by their ids, never by paths, so nothing outside the roots can be read.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -26,6 +27,7 @@ from agentv_stream.discovery.show import session_pieces
 from agentv_stream.errors import UsageError
 from agentv_stream.redaction.redaction import Redaction, redactor_of
 from agentv_stream.searching.search import search_sessions
+from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.summary import SessionReader
 
 MOST_BYTES = 20_000  # of an answer
@@ -40,6 +42,7 @@ class Answers:
 
     def __init__(self, roots: Sequence[Root], specs: Iterable[Path] = (), redaction: Redaction | None = None) -> None:
         self.roots = roots
+        self._places = [os.path.realpath(root.path) for root in roots]
         self.specs = {path.name: path for path in specs}
         self.redaction = redaction
         self.parts = NONE if redaction is None else Parts(redactor=redactor_of(redaction))
@@ -51,7 +54,7 @@ class Answers:
         wanted = only(provider)
         found = [
             session
-            for session in find_sessions(self.roots, HeaderCache(cache_file()), period.since_ms)
+            for session in self._sessions(period.since_ms)
             if wanted(session)
             and period.holds(session.updated_ms)
             and (project is None or in_project(session, project))
@@ -78,6 +81,7 @@ class Answers:
                 "snippet": f"{place.before}{place.found}{place.after}",
             }
             for hits in outcome.hits
+            if self._is_below_roots(hits.session.path)
             for place in hits.places
         ]
         about = {"total": len(places), "sessions_not_read": outcome.unread, "troubles": outcome.troubles[:5]}
@@ -123,7 +127,16 @@ class Answers:
         return text if self.parts.redactor is None else self.parts.redactor.hide_text(text)
 
     def _session(self, session_id: str) -> Session:
-        return pick(find_sessions(self.roots, HeaderCache(cache_file())), session_id)
+        return pick(self._sessions(), session_id)
+
+    def _sessions(self, since_ms: int | None = None) -> list[Session]:
+        found = find_sessions(self.roots, HeaderCache(cache_file()), since_ms)
+        return [session for session in found if self._is_below_roots(session.path)]
+
+    def _is_below_roots(self, path: str) -> bool:
+        """Whether a log is below a root, also if links are followed."""
+        real = os.path.realpath(path.partition(STORE_SIGN)[0])
+        return any(real == place or real.startswith(place.rstrip("/") + "/") for place in self._places)
 
     def _reader(self, session: Session, messages: bool) -> SessionReader:
         pieces, provider = session_pieces(session.path), session.header.provider

@@ -15,6 +15,7 @@ from agentv_stream.discovery.period import Period, named_zone, period_of
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.extras import extra
 from agentv_stream.mcp_server.answers import Answer, Answers
+from agentv_stream.mcp_server.bounded_input import bound_input
 from agentv_stream.release import running_version
 
 MOST_AT_ONCE = 4
@@ -25,9 +26,13 @@ INSTRUCTIONS = (
 )
 
 
-def serve(answers: Answers) -> None:
-    """Serves until standard input ends. Raises: UsageError where the extra `mcp` is not installed."""
+def serve(answers: Answers, say: Callable[[str], None]) -> None:
+    """Serves until standard input ends; `say` gets a message for each request that is too long.
+
+    Raises: UsageError where the extra `mcp` is not installed.
+    """
     server = make_server(answers)
+    bound_input(say)
     anyio.run(server.run_stdio_async)
 
 
