@@ -72,9 +72,8 @@ def test_a_console_gets_lines_with_time_and_level(command: str, folder: Path) ->
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_variable_chooses_for_every_command(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AGENTV_STREAM_LOG", "json")
-    done = run(folder, *COMMANDS[command], *(AGENT if command == "run" else []))
+def test_a_variable_chooses_for_every_command(command: str, folder: Path) -> None:
+    done = run(folder, *COMMANDS[command], *(AGENT if command == "run" else []), AGENTV_STREAM_LOG="json")
     assert entries(done.err)[-1]["event"] == "finished"
 
 

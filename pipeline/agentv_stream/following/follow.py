@@ -69,7 +69,7 @@ class Follower:
         self._rotation, self._companions = Rotation(register), Companions(register)
         self._finding = Finding(register, self._rotation, self._companions)
         self.repair = Repair(register)
-        self._resting = Resting(register, self._companions, self.repair, actions, standings)
+        self._resting = Resting(register, self._companions, self.repair, actions, standings, lambda: self.stopping)
         self._forgetting = Forgetting(register, wall_ms)
         self.observers = register.shared.observers
         self.observers.append(self._count)

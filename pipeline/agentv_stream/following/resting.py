@@ -3,7 +3,7 @@
 How often a session is settled and committed depends on the cost.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agentv_stream.errors import SinkError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentv_stream.following.standings import Standings
 
 MOST_HOT = 128
+LAST_SECONDS = 0.8  # for settling, once the follower is to stop
 
 
 class Resting:
@@ -29,11 +30,12 @@ class Resting:
 
     def __init__(
         self, register: Register, companions: Companions, repair: Repair, actions: "Actions | None" = None,
-        standings: "Standings | None" = None,
+        standings: "Standings | None" = None, stopping: Callable[[], bool] = lambda: False,
     ) -> None:  # fmt: skip
         self._actions = actions
         self._standings = standings
         self._repair = repair
+        self._stopping = stopping
         self._register = register
         self._companions = companions
 
@@ -43,6 +45,8 @@ class Resting:
         now = register.clock()
         with together() as batch:
             for number, session in list(register.hot.items()):
+                if self._stopping():
+                    break
                 quiet = now - register.times[number].grown_at >= register.plan.settle_seconds
                 due = now >= register.times[number].settle_at and number not in register.due
                 here = number in register.hot  # settling another session may have taken it over
@@ -122,10 +126,14 @@ class Resting:
         register.times[session.number].settle_at = begun + took * SHARE
 
     def settle_all(self) -> Iterator[int]:
-        """At the end: settles everything as if finished."""
+        """At the end: settles everything as if finished. If the follower is to stop, what takes longer than a moment is
+        left to the next start, as after a crash."""
         register = self._register
+        begun = register.clock()
         with together() as batch:
             for session in list(register.hot.values()):
+                if self._stopping() and register.clock() - begun > LAST_SECONDS:
+                    break
                 if session.number in register.hot and session.unsettled and not register.blocked(session.number):
                     yield from self.settle(session)
         self._unwritten(batch)
