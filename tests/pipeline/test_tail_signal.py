@@ -44,7 +44,7 @@ def test_no_further_session_is_read(tmp_path: Path) -> None:
     follower.round()
     follower.finish(False)
     follower.close()
-    assert len(stopping.sessions) == 1
+    assert len(stopping.sessions) == 1, stopping.sessions
     assert len(written(desk)) == 1
 
 
