@@ -1,6 +1,6 @@
-"""What the sessions of a follower used and how they went, as metrics. In: batches. Out: families of counters.
+"""Tokens, costs, ends and verdicts of a follower's sessions as metrics. In: batches. Out: families of counters.
 
-Counters are what this process has read. A session that is read again is not counted twice: its figures replace those
+Counters contain the records that this process has read. A session that is read again is not counted twice: its figures replace those
 that it contributed before.
 """
 
@@ -23,7 +23,7 @@ UNFINISHED = ("unknown", "incomplete", "running")
 
 
 class _Used:
-    """What one session has contributed so far: tokens by model and type, reasoning by model, cost reported and
+    """The contribution of one session so far: tokens by model and type, reasoning by model, cost reported and
     estimated."""
 
     def __init__(self, name: tuple[str, str | None]) -> None:
@@ -88,7 +88,7 @@ class SessionMetrics(Listener):
                 self.verdicts.add((case.name, verdict))
 
     def _forget(self) -> None:
-        """Past too many sessions: drops the figures of those that are neither in memory nor in trouble."""
+        """Drops the figures of sessions that are neither in memory nor in trouble."""
         for number in self._sessions.keys() - self.in_use():
             del self._sessions[number]
         self._numbers = {used.name: number for number, used in self._sessions.items()}
