@@ -1,7 +1,7 @@
 """Tokens, costs, ends and verdicts of a follower's sessions as metrics. In: batches. Out: families of counters.
 
-Counters contain the records that this process has read. A session that is read again is not counted twice: its figures replace those
-that it contributed before.
+Counters contain the records that this process has read. A session that is read again is not counted twice: its new
+figures replace its earlier ones.
 """
 
 from collections.abc import Callable
