@@ -243,6 +243,20 @@ def test_rotated_parts_are_read_as_an_import_reads_them(fed: Fed) -> None:
     fed.check(rotated)
 
 
+def test_a_log_that_is_renamed_and_grows_is_not_doubled(fed: Fed) -> None:
+    name, records = session(0)
+    fed.write(name, records[:5])
+    fed.write(*session(1))
+    fed.read()
+    assert fed.batch()
+    (fed.desk.logs / name).rename(fed.desk.logs / "renamed.jsonl")
+    fed.write("renamed.jsonl", records[5:])
+    fed.read()
+    assert fed.batch()
+    fed.check()
+    assert len(sessions_in(fed.dataset)) == 2
+
+
 def test_small_files_become_one(fed: Fed) -> None:
     for number in range(3 * MERGED_FILES):
         name, records = session(number)

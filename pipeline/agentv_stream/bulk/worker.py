@@ -76,10 +76,10 @@ def key_of(name: str) -> str:
 
 
 def tail_of(place: str, size: int) -> str:
-    """A hash of the last bytes as stored. Raises: SourceError, OSError."""
+    """A hash of the last bytes of a file of that size, as stored. Raises: SourceError, OSError."""
     with object_store.open_input(place) as file:
         file.seek(max(0, size - TAIL_BYTES))
-        return hashlib.blake2b(file.read(TAIL_BYTES), digest_size=8).hexdigest()
+        return hashlib.blake2b(file.read(min(size, TAIL_BYTES)), digest_size=8).hexdigest()
 
 
 def _trace_list() -> "TraceList":
