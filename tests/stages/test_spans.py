@@ -77,21 +77,21 @@ def test_the_spans_of_every_agent_have_the_pinned_names_and_types(path: Path) ->
     assert len(calls) == result.tool_use_summary["total_tool_calls"]
 
 
-def test_the_spans_of_recordings_have_the_pinned_names_and_types() -> None:
-    """A sample: every twentieth recording."""
+def test_the_spans_of_all_recordings_have_the_pinned_names_and_types_in_any_cut() -> None:
     root = corpus("clients").parent
-    files = sorted(p for f in ("clients", "samples", "wild", "features") for p in (root / f).rglob("*.json*"))
-    seen = 0
-    for path in files[::20]:
-        if path.stat().st_size > 500_000:
-            continue
+    options, seen = SpanOptions(content=True, old_names=True), 0
+    for path in sorted(path for path in root.rglob("*.json*") if path.suffix in (".json", ".jsonl") and path.is_file()):
+        data = path.read_bytes()
         try:
-            spans = spans_of(path)
+            spans = spans_of(path, options)
         except (NotALog, EmptyInput):
             continue
-        check_form(spans)
+        check_form(spans, old_names=True)
         seen += 1
-    assert seen > 20
+        if len(data) < 1_000_000:
+            pieces = [data[at : at + 10_007] for at in range(0, len(data), 10_007)]
+            assert last_of_each(spans_of(path, options, pieces)) == last_of_each(spans), path
+    assert seen > 100
 
 
 def test_an_agent_calls_its_model_and_its_tools_and_a_subagent_works_below_its_call() -> None:

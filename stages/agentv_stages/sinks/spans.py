@@ -129,7 +129,7 @@ class Spans:
         else:
             mark.last = max(mark.last, time_ms)
         if type(event) is ToolCall:
-            remember(self._marks, f"call {call_key(event)}", Mark(time_ms, time_ms, time_ms), _MOST_MARKS)
+            remember(self._marks, _key_of_call(event), Mark(time_ms, time_ms, time_ms), _MOST_MARKS)
             if event.tool == _TASK:
                 self.agents.started(event, agent_name(event))
             if stream != MAIN and event.parent_call is not None:
@@ -144,7 +144,7 @@ class Spans:
             return
         if event.agent_id is not None:
             self.agents.is_task(event.agent_id, call, agent_name(call))
-        mark = self._marks.get(f"call {call_key(call)}")
+        mark = self._marks.get(_key_of_call(call))
         if mark is not None:
             mark.last = max(mark.last, time_ms)
 
@@ -272,7 +272,7 @@ class Spans:
 
     def _call_times(self, paired: PairedCall, agent: AgentSpan) -> tuple[int, int]:
         call, result = paired.call, paired.result
-        mark = self._marks.pop(f"call {call_key(call)}", None)
+        mark = self._marks.pop(_key_of_call(call), None)
         begun = call.source.time_ms if call.source.time_ms is not None else mark.first if mark else None
         if begun is None:
             begun = self._by_order(call.source.row)
@@ -393,6 +393,11 @@ class Spans:
 
 def _key(stream: str, message_id: str) -> str:
     return f"{stream}\0{message_id}"
+
+
+def _key_of_call(call: ToolCall) -> str:
+    """The key of a call's mark; with the row, because some logs use an id again."""
+    return f"call {call.source.row} {call_key(call)}"
 
 
 def _put_times(span: Span, start_ms: int, end_ms: int, position: int) -> None:
