@@ -239,7 +239,7 @@ JSON = st.recursive(
 NATIVE = [*sorted({one.native for name in NAMES for one in TABLES[name].rows}), "unknown", "mcp__a__b"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(NAMES), st.sampled_from(NATIVE), JSON)
 def test_inputs_of_any_shape_pass_with_their_keys_unchanged(provider: str, name: str, arguments: Any) -> None:
     call = normal(provider, name, arguments)

@@ -598,7 +598,7 @@ def test_deep_nesting_of_shells_executes() -> None:
     assert classify_shell("$(" * 10_000).kind == "execute"
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(
     st.lists(st.sampled_from([*"'\"`$(){}[]|&;<>#\\\n \t=a1", "$(", "<<E", "bash -c ", "apply_patch "]), max_size=40)
 )
@@ -608,7 +608,7 @@ def test_any_text_is_read_to_its_end(pieces: list[str]) -> None:
 
 
 @pytest.mark.skipif(not words.FAST, reason="this Python reads with the other one alone")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(
     st.lists(
         st.sampled_from(

@@ -22,7 +22,7 @@ def feed(evaluator: Evaluator, events: list[AnyEvent]) -> None:
         evaluator.push(event)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(configs(), traces(), st.booleans())
 def test_a_final_verdict_is_that_of_every_continuation(
     config: dict[str, Any], events: list[AnyEvent], compat: bool
@@ -44,7 +44,7 @@ def test_a_final_verdict_is_that_of_every_continuation(
     assert final is None or live.standing == final
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(configs(), traces(), st.booleans())
 def test_bounds_never_widen_and_meet_at_the_end(config: dict[str, Any], events: list[AnyEvent], compat: bool) -> None:
     evaluator = evaluator_of(config, compat)
@@ -63,7 +63,7 @@ def test_bounds_never_widen_and_meet_at_the_end(config: dict[str, Any], events: 
     assert result.score is not None and 0 <= result.score <= 1
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(configs(), traces(), st.integers(0, 14), st.booleans())
 def test_a_restart_from_a_snapshot_changes_nothing(
     config: dict[str, Any], events: list[AnyEvent], cut: int, compat: bool
@@ -80,7 +80,7 @@ def test_a_restart_from_a_snapshot_changes_nothing(
     assert msgspec.json.encode(second.result()) == msgspec.json.encode(whole.result())
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(configs(), min_size=1, max_size=4), traces(), st.lists(st.integers(1, 5), max_size=8), st.booleans())
 def test_a_case_gives_the_same_for_any_chunking(
     many: list[dict[str, Any]], events: list[AnyEvent], sizes: list[int], compat: bool
