@@ -44,7 +44,7 @@ NOT_WRITTEN = {
     "antigravity-stream": "compared with counts of real streams, in test_antigravity",
     "antigravity-transcript": "likewise",
     "crush-rows": "its sessions are written as databases, in test_crush",
-    "droid-session": "compared with counts of real logs, in test_droid",
+    "droid-session": "compared with what a scripted model asked for and with counts of real logs, in test_droid",
     "droid-stream": "likewise",
     "cline-task": "compared with counts of a real task, in test_cline_task",
     "kiro-conversation": "its sessions are written as databases, in test_kiro",
@@ -55,9 +55,9 @@ NOT_WRITTEN = {
     "amp-stream": "compared with a count of a real stream, in test_swe_agent_and_amp",
     "amp-thread": "likewise",
     "swe-agent": "likewise",
-    "langchain-messages": "no real list was seen; in test_langchain",
+    "langchain-messages": "made by the framework itself, in test_frameworks",
     "otlp": "spans of any program; its own tests compare them with what was exported",
-    "openai-agents-items": "no real session was seen; in test_openai_agents",
+    "openai-agents-items": "made by the SDK itself, in test_frameworks",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

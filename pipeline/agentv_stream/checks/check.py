@@ -35,6 +35,7 @@ from agentv_stream.outputs.naming import RAW_LOG, safe_part
 from agentv_stream.running.options import DEFAULT_TASK
 from agentv_stream.sources.files import is_file, is_folder, is_gone
 from agentv_stream.sources.folder import companions_of
+from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"
@@ -169,7 +170,9 @@ def check_source(
     `watchers` see every batch; a `TraceList` among them becomes `traces`. A problem with the source is put into
     `error`; a wrong spec raises SpecError.
     """
-    from agentv_stream.sources.files import check_readable, read_pieces
+    from agentv_stream.discovery.show import session_pieces
+    from agentv_stream.sources.files import check_readable
+    from agentv_stream.stores.source import stored_path
 
     traces = next((watcher for watcher in watchers if isinstance(watcher, TraceList)), None)
     check = SourceCheck(str(path), traces=traces)
@@ -186,9 +189,12 @@ def check_source(
     try:
         if end is not None and path.suffix == ".json":
             raise EmptyInput(f"{path}: nothing else of the attempt was stored")
-        check_readable(path)
+        name = str(path)
+        if STORE_SIGN not in name:
+            check_readable(path)
+            name = stored_path(name)
         with without_collector():
-            reader = SessionReader(read_pieces(path), str(path), provider, folder=folder, parts=parts)
+            reader = SessionReader(session_pieces(name), name, provider, folder=folder, parts=parts)
             for batch in reader.batches(subagents):
                 checker.observe(batch)
                 for watcher in watchers:

@@ -18,6 +18,7 @@ from agentv_stream.discovery.show_lines import Look, foot_lines, head_lines, mes
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.outputs.session_name import Log, changed_ms, identity_of
 from agentv_stream.sources.files import check_readable, is_folder, is_there, read_pieces, unpacked
+from agentv_stream.stores.source import stored_path
 from agentv_stream.stores.store import STORE_SIGN
 from agentv_stream.summary import SessionReader
 
@@ -126,6 +127,7 @@ def open_log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
         )
     if STORE_SIGN not in path:
         check_readable(Path(path))
+        path = stored_path(path)
     return path, session_pieces(path)
 
 

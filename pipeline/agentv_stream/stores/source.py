@@ -37,6 +37,16 @@ class StoreSource:
                 yield Chunk(data, None, self.name)
 
 
+def stored_path(path: str) -> str:
+    """`STORE::SESSION` for the path of a database with one session; any other path unchanged.
+
+    Raises: StoreError for a database that cannot be read, UsageError for one of several sessions.
+    """
+    from agentv_stream.discovery.places import is_database
+
+    return StoreSource(path).name if STORE_SIGN not in path and is_database(path) else path
+
+
 def _only(sessions: list[StoredSession], name: str) -> str:
     roots = without_children(sessions)
     unread = unread_part(name)
@@ -47,7 +57,9 @@ def _only(sessions: list[StoredSession], name: str) -> str:
             f"\n  {visible(s.id, 60)}  {visible(s.title or '', 60)}" for s in reversed(roots[-MOST_LISTED:])
         )
         more = f" ({unread})" if unread else ""
-        raise UsageError(f"{name} holds {len(roots)} sessions{more}; name one with --session. The newest:{newest}")
+        raise UsageError(
+            f"{name} holds {len(roots)} sessions{more}; name one (--session ID, or {name}::ID). The newest:{newest}"
+        )
     return roots[0].id
 
 

@@ -1,6 +1,7 @@
-"""LangChain and LangGraph: lists of messages, as their users write them. No real list was seen (unverified).
+"""LangChain and LangGraph: lists of messages, as their users write them.
 
-Source: langchain-core 1.8.3, published source.
+Source: langchain-core 1.8.3 with langchain 1.5.2, recorded (`messages_to_dict`); the other forms by its published
+source.
 """
 
 from collections.abc import Mapping
@@ -53,7 +54,7 @@ PROVIDER = Provider(
             losses=LOSSES,
             about=About(
                 "messages_to_dict(messages), dumpd(messages), message.model_dump(), a LangGraph state",
-                "langchain-core 1.8.3 by its source (unverified)",
+                "langchain-core 1.8.3; dumpd and model_dump by its source (unverified)",
                 "none; complete when the last answer asks for no tool",
             ),
         ),

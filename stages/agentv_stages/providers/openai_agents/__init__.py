@@ -1,6 +1,6 @@
-"""OpenAI's Agents SDK: its `SQLiteSession` databases, and objects of the Responses API (unverified).
+"""OpenAI's Agents SDK: its `SQLiteSession` databases, and objects of the Responses API.
 
-Source: openai-agents 0.24.0, published source.
+Source: openai-agents 0.24.0, recorded, and its published source.
 """
 
 from collections.abc import Collection, Mapping
@@ -70,7 +70,7 @@ PROVIDER = Provider(
             stored=True,
             about=About(
                 "SQLiteSession(ID, FILE); response.model_dump_json() of the Responses API, one a line",
-                "openai-agents 0.24.0 by its source (unverified)",
+                "openai-agents 0.24.0; response objects by its source (unverified)",
                 "none; complete when the last answer asks for no tool",
             ),
         ),

@@ -3,7 +3,7 @@
 Items have no boundaries: those of the model up to the next input or result are one answer. A response object is one
 answer, with its tokens; stored items have none.
 End rule: there is no end record; an answer that asks for no tool is a good end.
-Source: openai-agents 0.24.0, published source; no real session was seen.
+Source: openai-agents 0.24.0, recorded (`SQLiteSession` with a chat model), and its published source.
 """
 
 from msgspec import Raw, Struct
@@ -28,9 +28,11 @@ from agentv_stages.model.payload import ABSENT, has_value, inner_json, one_line,
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import Time, from_epoch, parse_iso
 
+_FAILED = b'"An error occurred while running the tool.'
+"""What the SDK returns of a function that raised, unless its maker says otherwise (`default_tool_error_function`)."""
 LOSSES = (
     "tokens (a response object has them), the model of stored items",
-    "outcomes of functions",
+    "outcomes of functions that say a failure in words of their own",
     "the folder, cost, the version of the program",
 )
 _HOSTED = "_call"  # tools that OpenAI runs: call and result in one item
@@ -166,7 +168,8 @@ class ItemsDecoder:
         if kind == "function_call_output":
             state.answer = "" if not place else state.answer
             output = item.output if has_value(item.output) else None
-            add(ToolResult(source, place, item.call_id or "", output))
+            failed = bytes(item.output).startswith(_FAILED)
+            add(ToolResult(source, place, item.call_id or "", output, "error" if failed else None))
             return
         if kind == "message" and item.role != "assistant":
             state.answer = ""

@@ -58,6 +58,10 @@ SPAN_NAMES: dict[str, Kind] = {
 EXECUTION = "claude_code.tool.execution"
 """The part of Claude Code's span of a call that says whether it failed."""
 
+OTHER_IDS = frozenset({"gcp.vertex.agent"})
+"""Scopes whose spans of calls have other ids than the messages of the model that asked for them. Source: Google ADK
+2.13.0, recorded with `gen_ai_latest_experimental`."""
+
 NOT_CALLS = frozenset({"(merged tools)"})
 """What ADK calls a span around several calls."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from agentv_stages.model.event import MAIN, sidechain
 from agentv_stages.providers.otlp import names
-from agentv_stages.providers.otlp.contents import Spoken, first, inputs, outputs, returned, text_first
+from agentv_stages.providers.otlp.contents import Spoken, arguments, first, inputs, outputs, returned, text_first
 from agentv_stages.providers.otlp.names import Kind
 from agentv_stages.providers.otlp.wire import SpanFacts
 
@@ -198,9 +198,12 @@ def _requested(answers: list[Answer], span: SpanFacts) -> Call | None:
     """The request that a call's span belongs to."""
     waiting = [c for a in answers if a.at <= span.start_ns for c in a.calls if c.spoken and c.span is None]
     own = text_first(span, names.CALL) or returned(span).call
-    if own:
+    if own and span.scope not in names.OTHER_IDS:
         return next((call for call in waiting if call.spoken and call.spoken.id == own), None)
-    name = tool_name(span)
+    name, passed = tool_name(span), arguments(span)
+    alike = (call for call in waiting if call.spoken and (call.spoken.name, call.spoken.value) == (name, passed))
+    if own and (found := next(alike, None)) is not None:
+        return found
     return next(
         (call for call in waiting if call.spoken and call.spoken.name == name and not call.spoken.id), None
     ) or next((call for call in waiting if call.spoken and call.spoken.name == name), None)
