@@ -78,6 +78,20 @@ def test_an_answer_that_goes_on_after_one_of_its_results_is_one() -> None:
     assert figures(encoded(session.lines)) == (2, 2, 70, 30, 2)
 
 
+def test_an_answer_that_goes_on_after_a_copy_of_its_record_is_one() -> None:
+    """The decoder says the tokens of an answer once, here with the copy."""
+    session = ClaudeSession()
+    session.prompt()
+    session.call("m1", "a", (10, 25))
+    copy = session.lines[-1]
+    session.result("a")
+    session.lines.append(copy)
+    session.call("m1", "b", (10, 25))
+    session.result("b")
+    session.text("m2", "Done.", (60, 5))
+    assert figures(encoded(session.lines)) == (2, 2, 70, 30, 2)
+
+
 def test_a_stream_without_an_end_merges_none() -> None:
     def message(line: dict[str, Any]) -> dict[str, Any]:
         return {"type": line["type"], "message": line["message"], "session_id": "s", "uuid": line["uuid"]}

@@ -142,6 +142,14 @@ class Answers:
         answers = reversed(self._known(message_id) or [])
         return next((answer.id for answer in answers if answer.stream == stream), message_id)
 
+    def goes_on(self, usage: TokenUsage, counts: Counts) -> None:
+        """Notes that a record of an answer with these tokens came again: the next record under its id is of it."""
+        prompt = usage.input, usage.cached, usage.cache_write
+        for answer in reversed(self._known(usage.key) or []):
+            if answer.stream == usage.source.stream and answer.prompt == prompt:
+                answer.results, answer.inputs = counts.results, counts.inputs
+                return
+
     def _add(self, answers: list[Answer], message_id: str, answer: Answer) -> Answer:
         if answers:
             answer.ordinal = answers[-1].ordinal + 1

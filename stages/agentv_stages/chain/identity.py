@@ -290,6 +290,9 @@ class Identity:
         pieces = number is not None and number <= PIECES
         if self._copied if pieces else self._is_repeated(event, source):
             batch.ignore(REPEATED[kind])
+            if pieces and isinstance(event, TokenUsage):
+                # The decoder does not say these tokens once more: they are those of the next record without any.
+                self._answers.goes_on(event, self._stream)
             return None
         if kind is Retract:
             assert isinstance(event, Retract)
