@@ -148,6 +148,14 @@ def test_every_kind_is_found_in_every_way_of_writing(kind: str, secret: str, way
     assert redactor.redact(done) == done
 
 
+@pytest.mark.parametrize("kind", ["github-token", "gitlab-token", "anthropic-key", "npm-token", "sendgrid-key"])
+def test_a_token_in_a_path_is_found(kind: str) -> None:
+    for secret in SECRETS[kind]:
+        path = json.dumps({"file_path": f"/w/{secret}/x"}).encode()
+        assert MARKER.sub(secret.encode(), Redactor(KEY).redact(path)) == path
+        assert secret.encode() not in Redactor(KEY).redact(path)
+
+
 def test_each_rule_has_a_test() -> None:
     assert {rule.kind for rule in RULES} <= SECRETS.keys() | {"alibaba-key", "fly-token", "terraform-token"}
     assert all(token.source for token in TOKENS)

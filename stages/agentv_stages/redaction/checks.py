@@ -31,8 +31,15 @@ def starts_alone(data: bytes, start: int) -> bool:
     return start == 1 or _MAY_PRECEDE.search(data, max(0, start - 24), start) is not None
 
 
+_NOT_BASE64 = re.compile(rb"[_.-]")
+
+
 def stands_alone(data: bytes, start: int, end: int) -> bool:
-    """Whether `data[start:end]` is no part of a longer word or of base64."""
+    """Whether `data[start:end]` is no part of a longer word or of base64. A slash beside a secret with a sign that
+    base64 lacks separates the parts of a path."""
+    if _NOT_BASE64.search(data, start, end) is not None:
+        ends = end == len(data) or data[end] not in _BASE64 or data[end] in b"/+"
+        return ends and (start == 0 or data[start - 1] in b"/+" or starts_alone(data, start))
     return not (end < len(data) and data[end] in _BASE64) and starts_alone(data, start)
 
 
