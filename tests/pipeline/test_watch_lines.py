@@ -1,5 +1,6 @@
 """The live view for programs: when a line comes, what it says, how the command ends."""
 
+import io
 import json
 import os
 import time
@@ -166,8 +167,7 @@ def test_once_counts_a_call_whose_script_is_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("--once",), 2, "--once needs --json"),
-        ((), 2, "watch needs a terminal; `watch --json`"),
+        ((), 2, "watch needs a terminal; with --once or --json"),
         (("--json", "--once", "none"), 4, "cannot read none: no such file or folder"),
         (("--json", "--once", "x.jsonl"), 4, "x.jsonl: not a log of a known agent"),
         (("--json", "--once", "--root", "x.jsonl"), 4, "x.jsonl is a file, not a folder"),
@@ -189,3 +189,21 @@ def test_a_context_of_any_number_of_tokens_is_not_a_share(tmp_path: Path) -> Non
     assert path.stat().st_size > len(log)
     told = run(tmp_path, "watch", "--json", "--once", path)
     assert (told.code, json.loads(told.out)["context"]) == (0, None)
+
+
+def test_once_prints_a_table_whose_first_rows_hang(tmp_path: Path) -> None:
+    from agentv_stream.watch.table import print_table
+
+    write(tmp_path, 2, cut=6)
+    feed = Feed(Plan(find_roots([str(tmp_path)])))
+    while feed.round():
+        pass
+    out = io.StringIO()
+    print_table(out, feed.looks(START + 400_000), 1)
+    titles, line, last = out.getvalue().splitlines()
+    assert titles.split() == ["id", "agent", "project", "turn", "calls", "err", "cost", "last", "tool", "age", "prompt"]
+    assert line.startswith("!  aaaa-1")
+    assert "Bash open for 6m" in line
+    assert last == "1 session, 0 running, 1 stalled"
+    told = run(tmp_path, "watch", "--once", tmp_path, "--since", "2000-01-01")
+    assert (told.code, told.out.decode().splitlines()[1][:1]) == (0, "?")

@@ -71,7 +71,8 @@ First steps:
   codex exec --json "fix the bug" | agentv-stream consume
   agentv-stream sessions              the sessions on this machine
   agentv-stream show SESSION          one of them, to read
-  agentv-stream stats ~/.claude/projects"""
+  agentv-stream stats --since today --by model    what they cost
+  agentv-stream watch --once          how they stand, stuck ones first"""
 
 EXIT_CODES = """\b
 Exit codes: 0 fine, 1 a verdict failed (search: nothing found), 2 wrong usage,

@@ -101,7 +101,7 @@ def list_sessions(listing: Listing, form: str, unread: list[str] | None = None) 
         return "" if unread and not every else _none(len(every), places)
     paint = palette(sys.stdout)
     room = _room(found)
-    costs = f"{'status':10} {'cost $':>8} " if listing.figures and room.costs else ""
+    costs = f"{'status':11} {'cost $':>8} " if listing.figures and room.costs else ""
     titles = (
         f"{'session':{room.id}} {'agent':{room.agent}} {'age':>4} {'size':>6} {costs}"
         f"{'project':{room.project}} {'model':{room.model}.{room.model}}     prompt"
@@ -215,7 +215,7 @@ def _lines(session: Session, depth: int, tree: bool, room: _Room, known: Known, 
     if known is not None:
         figures = known.get(session.path)
         status = next(iter(figures.by_status), "?") if figures is not None else "?"
-        head += f" {padded(status, 10)} {cost_cell(figures) if figures is not None else '?':>8}"
+        head += f" {padded(status, 11)} {cost_cell(figures) if figures is not None else '?':>8}"
     prompt = visible(header.prompt or header.title or "", 200)
     model = padded(header.model or "?", room.model) if room.model else ""
     text = f"{head} {padded(project, room.project)} {model}{agents:>4} {prompt}"

@@ -35,7 +35,7 @@ def watch(
     json: Annotated[
         bool, typer.Option("--json", help="A line of JSON for a session whenever its row changes; needs no terminal.")
     ] = False,
-    once: Annotated[bool, typer.Option("--once", help="With --json: a line for each session, and exit.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Each session once, and exit; a table without --json.")] = False,
     log: LogChoice = None,
     utc: Utc = False,
     timezone: TimeZone = None,
@@ -63,14 +63,12 @@ def watch(
     from agentv_stream.stores.store import STORE_SIGN
 
     try:
-        if once and not json:
-            raise UsageError("--once needs --json")
         settings = from_process({"redact": redact, "log": log})
         if log not in (None, "plain") and not json:
             raise UsageError("--log needs --json: without it the screen is drawn")
         entries = start_log(settings.log) if json else None
         parts = redacted_parts(settings)
-        if not json:
+        if not (json or once):
             extra("textual", "watch", "the live view")
         period, _ = chosen_period(since, until, timezone, utc)
         names = list(targets or ())
@@ -80,8 +78,8 @@ def watch(
         if once and (missing := [t for t in folders if is_gone(t)]):  # otherwise wait for it
             raise SourceError(f"cannot read {missing[0]}: no such file or folder")
         roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)
-        if not (json or sys.stdout.isatty()):
-            raise UsageError("watch needs a terminal; `watch --json` and `tail --events` write to a pipe")
+        if not (json or once or sys.stdout.isatty()):
+            raise UsageError("watch needs a terminal; with --once or --json it writes to a pipe")
         rates = rates_if(prices)
     except AgentvStreamError as error:
         say(error)
@@ -101,11 +99,11 @@ def watch(
         at_rest = AtRest(roots, wanted, rates, "process" if once else "serial")
     feed = Feed(Plan(roots, paths=files, wanted=wanted, parts=parts), at_rest, rates)
     try:
-        if json:
+        if json or once:
             if entries is not None:
                 signal.signal(signal.SIGTERM, _end)
             try:
-                raise typer.Exit(_print_lines(feed, once))
+                raise typer.Exit(_print_lines(feed, once, json))
             finally:
                 if entries is not None:
                     counts = feed.follower.counts
@@ -122,16 +120,24 @@ def _end(number: int, _frame: object) -> None:
     sys.exit(128 + number)
 
 
-def _print_lines(feed: "Feed", once: bool) -> int:
-    """Prints lines until interrupted or, with `once`, until all is read; returns the exit code."""
+def _print_lines(feed: "Feed", once: bool, json: bool) -> int:
+    """Prints lines of JSON until interrupted or, with `once`, until all is read; otherwise a table. Returns the exit
+    code."""
+    from agentv_stream.cli.telling import to_stdout
     from agentv_stream.errors import EXIT_FINE, EXIT_IO
-    from agentv_stream.watch.lines import watch_lines
+    from agentv_stream.watch.lines import looks_once, watch_lines
 
     def write(data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
 
-    watch_lines(feed, write, say, once)
+    if json:
+        watch_lines(feed, write, say, once)
+    else:
+        from agentv_stream.watch.table import print_table
+
+        with to_stdout():
+            print_table(sys.stdout, looks_once(feed, say), feed.session_count)
     for note in feed.notes:
         say(note)
     no_logs = feed.follower.no_logs()

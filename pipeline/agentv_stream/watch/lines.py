@@ -6,7 +6,8 @@ from typing import Any
 
 from agentv_stages.model.payload import printable_json, printable_path
 from agentv_stages.model.times import iso, nearest_date_ms
-from agentv_stream.watch.feed import Feed
+from agentv_stream.watch.at_rest import TEXTS
+from agentv_stream.watch.feed import MOST_SHOWN, Feed
 from agentv_stream.watch.model import Look
 
 LOOK_SECONDS = 0.5  # between two checks of the rows
@@ -43,6 +44,18 @@ def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str
                 return
         if not read:
             time.sleep(IDLE_SECONDS)
+
+
+def looks_once(feed: Feed, say: Callable[[str], None]) -> list[Look]:
+    """Reads all, and returns the rows of the table."""
+    while feed.round() or feed.follower.backlog:
+        pass
+    feed.finish()
+    if feed.troubles:
+        say(feed.troubles)
+    for _ in range(MOST_SHOWN // TEXTS):
+        feed.read_texts()
+    return feed.looks(time.time_ns() // 1_000_000)
 
 
 def line_of(look: Look) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """Rows of the live view: which columns a terminal has room for, their cells, the order of sessions, the filter."""
 
+import shutil
 from collections.abc import Callable, Sequence
+from typing import TextIO
 
 from rich.text import Text
 
-from agentv_stages.model.visible import counted, visible
+from agentv_stages.model.visible import columns, counted, padded, visible
+from agentv_stream.colour import STATUSES, Style, palette
 from agentv_stream.units import age_text, count_text
 from agentv_stream.watch.model import Look
 
 PADDING = 2  # blanks around each column
+PIPED = 200  # columns where there is no terminal
 BAR = 2  # for a scroll bar
 FIXED = {"": 1, "id": 8, "agent": 8, "turn": 4, "calls": 5, "err": 3, "cost": 8, "age": 4}
 FLEXIBLE = {"project": (8, 24, 1), "last tool": (10, 48, 3), "prompt": (10, 200, 3)}
@@ -124,6 +128,28 @@ def arranged(looks: Sequence[Look], sort: str, before: Sequence[int], keep: bool
         return ordered
     place = {key: n for n, key in enumerate(before)}
     return sorted(ordered, key=lambda look: place.get(look.key, len(place)))
+
+
+def print_table(file: TextIO, looks: Sequence[Look], every: int) -> None:
+    """Prints the rows once. Raises: OSError."""
+    terminal = file.isatty()
+    width = max(60, shutil.get_terminal_size().columns) if terminal else PIPED
+    paint, room = palette(file), widths(width)
+    lines = [paint("bold", _line([Text(name) for name in room], room))] if looks else []
+    for look in looks:
+        line = _line(row(look, room), room)
+        style: Style = "warn" if look.stalled else STATUSES.get(look.status, "dim")
+        lines.append(paint(style, line[:1]) + line[1:])
+    file.write("".join(f"{line}\n" for line in lines) + summary(looks, every, False) + "\n")
+
+
+def _line(cells: Sequence[Text], room: dict[str, int]) -> str:
+    right = ("turn", "calls", "err", "cost", "age")
+    parts = [
+        " " * max(0, width - columns(cell.plain)) + cell.plain if name in right else padded(cell.plain, width)
+        for (name, width), cell in zip(room.items(), cells, strict=True)
+    ]
+    return (" " * PADDING).join(parts).rstrip()
 
 
 def summary(looks: Sequence[Look], every: int, filtered: bool) -> str:
