@@ -19,7 +19,7 @@ from agentv_stream.bulk.manifest import MACHINE
 from agentv_stream.bulk.places import absolute
 from agentv_stream.bulk.run import import_sessions
 from agentv_stream.bulk.state import Progress
-from agentv_stream.bulk.unit import Unit, Work
+from agentv_stream.bulk.unit import Work
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.outputs.naming import safe_part
 from agentv_stream.redaction.redaction import Redaction
@@ -72,8 +72,7 @@ def deliver(order: Order) -> Delivery:
     """Does a batch."""
     followed, busy = ({os.fsdecode(path) for path in paths} for paths in (order.followed, order.busy))
 
-    def is_ready(unit: Unit) -> bool:
-        path = unit.place if unit.session is None else f"{unit.place}{STORE_SIGN}{unit.session}"
+    def is_ready(path: str) -> bool:
         return path in followed and path not in busy
 
     sources = dict.fromkeys(os.fsdecode(place).partition(STORE_SIGN)[0] for place in order.places)

@@ -64,7 +64,7 @@ def import_sessions(
     period: Period = ALWAYS,
     dry_run: bool = False,
     sync: bool = True,
-    only: Callable[[Unit], bool] | None = None,
+    only: Callable[[str], bool] | None = None,
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
     on_result: Callable[[bytes], None] | None = None,
@@ -90,7 +90,8 @@ def import_sessions(
     replaces secrets by markers in all outputs. `export` writes and sends spans.
     `dump_traces` writes the generic trace events of each session beside its transcript, `include_trace` puts them
     into its result, at most 10,000.
-    `only` says which of the found sessions are read; with `resume` the rows of the others stay as they are.
+    `only` is called with the path of each session found (`PATH::ID` in a store) and says whether it is read; with
+    `resume` the rows of the others stay as they are.
     `machine` is put into the results; each machine has its own part of the data set, below `machine=NAME`.
     `on_result` is called with each result as JSON, in the order of `jsonl`, after all is written.
 
@@ -154,7 +155,7 @@ def import_sessions(
         state = Progress(work.state)
         units = [unit for unit in units if not is_output(unit, places) and period.holds(unit.mtime_ns // 1_000_000)]
         if only is not None:
-            units = [unit for unit in units if only(unit)]
+            units = [unit for unit in units if only(unit.path)]
         outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
         _note_copies(units, outcome)
         if not units:  # a folder that is not mounted, a search without results: keep what earlier runs wrote

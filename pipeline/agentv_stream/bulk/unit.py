@@ -12,6 +12,7 @@ from agentv_stages.figures.session_figures import SessionFigures
 from agentv_stages.model.payload import NULL
 from agentv_stream.otel.options import Export
 from agentv_stream.redaction.redaction import Redaction
+from agentv_stream.stores.store import STORE_SIGN
 
 
 def printable(place: str) -> tuple[str, bytes | None]:
@@ -47,6 +48,11 @@ class Unit(Struct, frozen=True):
     def place(self) -> str:
         """The path or URL to open."""
         return self.source if self.raw is None else os.fsdecode(self.raw)
+
+    @property
+    def path(self) -> str:
+        """The path or URL to open, with `::ID` for a session of a store."""
+        return self.place if self.session is None else f"{self.place}{STORE_SIGN}{self.session}"
 
     @property
     def name(self) -> str:
