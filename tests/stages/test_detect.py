@@ -226,7 +226,7 @@ def test_a_droid_stream_is_known_by_what_follows_the_same_init(fields: dict[str,
     assert one_by_one(written({"type": "system", "subtype": "init", **fields}, DROID)) == {"droid-stream"}
 
 
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(choice=st.data())
 @pytest.mark.parametrize("name", [name for name, writer in WRITERS.items() if writer.lines and not writer.name])
 def test_a_named_provider_is_never_overruled(name: str, choice: st.DataObject) -> None:
