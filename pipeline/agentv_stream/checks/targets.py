@@ -7,9 +7,11 @@ accepted with one warning before the release named in `REMOVED_IN`, refused from
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from agentv_stages.model.provider import Start
 from agentv_stages.trajectory.config import MOST
