@@ -38,8 +38,8 @@ MOST_STREAMS = 1_000
 REREAD_BYTES = 2_000  # of an output that came before, from which on it is named
 BYTES_PER_TOKEN = 4
 SLOW_MS = 60_000
-FULL_SHARE = 0.8  # of the context window
-CACHED_INPUT, MISSED_SHARE = 10_000, 0.5  # the cache misses if less than half of the previous input is read from it
+FULL_PERCENT = 80  # of the context window
+CACHED_INPUT, MISSED_PERCENT = 10_000, 50  # the cache misses if less of the previous input is read from it
 COMPACTION = "compact_boundary"
 WAITING = frozenset(("ask", "plan", "read"))  # kinds whose durations are a person's, or a sub-agent's
 
@@ -244,18 +244,19 @@ class Findings:
             return
         self._usage, self._before = None, usage
         self._caches = self._caches or bool(usage.cached)
-        if self._window and usage.input >= FULL_SHARE * self._window:
+        if self._window and usage.input * 100 >= FULL_PERCENT * self._window:
             if self._full is None:
                 text = f"the context is {usage.input * 100 // self._window} % full ({self._window:,} tokens)"
                 self._full = self._new("context", text, MAIN)
             self._cited(self._full, usage)
         if before is None or before.input is None or not self._caches or usage.cached is None:
             return
-        if before.input >= CACHED_INPUT <= usage.input and usage.cached < MISSED_SHARE * min(before.input, usage.input):
+        least = min(before.input, usage.input)
+        if least >= CACHED_INPUT and usage.cached * 100 < MISSED_PERCENT * least:
             if self._misses is None:
                 self._misses = self._new("cache-misses", "input that the cache held a call earlier was read anew", MAIN)
             self._cited(self._misses, usage)
-            self._misses.tokens = (self._misses.tokens or 0) + min(before.input, usage.input) - usage.cached
+            self._misses.tokens = (self._misses.tokens or 0) + least - usage.cached
 
     def _compacted(self, event: Notification) -> None:
         self._settle_usage()
