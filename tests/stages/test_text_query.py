@@ -31,6 +31,7 @@ def _units(text: str) -> list[int]:
 @given(TEXTS, WANTED, TEXTS, st.integers(0, 3), st.integers(1, 3), st.booleans(), st.booleans())
 @example("", "é", "", 3, 1, False, True)
 @example("", "ſ", "", 1, 1, False, True)
+@example("", "ıÉ", "", 1, 1, False, True)
 def test_bytes_whose_text_holds_it_are_never_missed(
     before: str, wanted: str, after: str, style: int, depth: int, case_sensitive: bool, capitals: bool
 ) -> None:

@@ -40,7 +40,8 @@ class TextQuery:
             used = varied if single else varied[:MOST_VARIED]
             needles = ["".join(chosen).encode("utf-8", "replace") for chosen in product(*used)]
             self._needles = needles if case_sensitive else [needle.lower() for needle in needles]
-            self._escaped = _escapes(set(varied[0]))
+            # of every character, since the first may be a letter of ASCII in its other case (`ı` and `I`)
+            self._escaped = _escapes({variant for variants in varied for variant in variants})
         else:
             self._needles = None  # quotes or single letters: any log may hold them
         self.overlap = max([6, *map(len, self._needles or ())]) - 1
