@@ -8,7 +8,7 @@ from agentv_stages.trajectory import CaseResult
 from agentv_stream.api.session import IN_MEMORY, Session, Source, located
 from agentv_stream.checks.check import Checker, cases_of_source
 from agentv_stream.checks.spec import Spec, check_judges, load_spec
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 from agentv_stream.summary import without_collector
 
 
@@ -30,7 +30,7 @@ def check(
     source = session if isinstance(session, Session) else located(session)
     loaded = spec if isinstance(spec, Spec) else load_spec(fspath(spec), threshold)
     check_judges([loaded])
-    path = None if source.path == IN_MEMORY or STORE_SIGN in source.path else Path(source.path)
+    path = None if source.path == IN_MEMORY or split_stored(source.path)[1] else Path(source.path)
     checker = Checker([chosen for _, chosen in cases_of_source(path, [loaded], case)])
     with without_collector():
         for batch in source.batches():

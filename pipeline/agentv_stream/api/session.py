@@ -29,7 +29,7 @@ from agentv_stream.discovery.places import cache_file, find_roots
 from agentv_stream.discovery.show import open_log
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.sources.files import check_readable, read_pieces
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 from agentv_stream.summary import SessionReader, without_collector
 
 Item = TypeVar("Item")
@@ -181,7 +181,7 @@ class Session:
     def _pieces(self) -> Iterable[bytes]:
         if self._data is not None:
             return (self._data,)
-        if STORE_SIGN in self.path:
+        if split_stored(self.path)[1]:
             return open_log(self.path, ())[1]
         check_readable(Path(self.path))  # not by its id: a log that is gone is not another session
         return read_pieces(Path(self.path))

@@ -297,13 +297,13 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
         raise SourceError(f"cannot read {source}: no such file or folder")
     from agentv_stream.discovery.discover import named_session
     from agentv_stream.discovery.places import find_roots
-    from agentv_stream.stores.store import STORE_SIGN, list_sessions
+    from agentv_stream.stores.store import list_sessions, split_stored
 
     try:
         found = named_session(find_roots(provider=provider, configured=roots), source)
     except SourceError as error:
         raise SourceError(f"cannot read {source}: {error}") from error
-    path, _, session = found.path.partition(STORE_SIGN)
+    path, session = split_stored(found.path)
     size, mtime_ns = object_store.stat(path)
     if session:
         yield from (_stored(path, stored) for stored in list_sessions(path) if stored.id == session)

@@ -13,7 +13,7 @@ from agentv_stream.bulk.kept_figures import KeptFigures
 from agentv_stream.bulk.unit import Unit, Work, printable
 from agentv_stream.discovery.period import IN_UTC
 from agentv_stream.discovery.places import cache_file
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 
 if TYPE_CHECKING:
     from agentv_stream.discovery.discover import Session
@@ -56,8 +56,8 @@ def whole_figures(session: SessionFigures, rates: "Rates | None") -> Figures:
 
 def unit_of(session: "Session") -> Unit:
     """The unit that reads a listed session."""
-    path, sign, inner = session.path.partition(STORE_SIGN)
+    path, inner = split_stored(session.path)
     shown, raw = printable(path)
-    if sign:
+    if inner:
         return Unit(shown, 0, 0, session.updated_ms * 1_000_000, inner, raw=raw)
     return Unit(shown, 0, session.log_size, session.log_mtime_ns, None, True, raw)

@@ -35,7 +35,7 @@ from agentv_stream.outputs.naming import RAW_LOG, safe_part
 from agentv_stream.running.options import DEFAULT_TASK
 from agentv_stream.sources.files import is_file, is_folder, is_gone
 from agentv_stream.sources.folder import companions_of
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"
@@ -190,7 +190,7 @@ def check_source(
         if end is not None and path.suffix == ".json":
             raise EmptyInput(f"{path}: nothing else of the attempt was stored")
         name = str(path)
-        if STORE_SIGN not in name:
+        if not split_stored(name)[1]:
             check_readable(path)
             name = stored_path(name)
         with without_collector():

@@ -30,7 +30,7 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.sources.files import content_size, is_store_folder
 from agentv_stream.sources.folder import LocalFolder, companions_of
-from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions, unread_part
+from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions, split_stored, unread_part
 
 if TYPE_CHECKING:  # its rules take 40 ms
     from agentv_stages.redaction.redactor import Redactor
@@ -321,8 +321,8 @@ def stored_header(path: str) -> Header | None:
 
 def updated_at(path: str) -> float:
     """When a log, or a session in a store, was last written to, in seconds. Raises: OSError, SourceError."""
-    store, sign, name = path.partition(STORE_SIGN)
-    if not sign:
+    store, name = split_stored(path)
+    if not name:
         return Path(path).stat().st_mtime
     return max((r.updated_ms or r.created_ms or 0 for r in list_sessions(store) if r.id == name), default=0) / 1000
 

@@ -19,7 +19,7 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.outputs.session_name import Log, changed_ms, identity_of
 from agentv_stream.sources.files import check_readable, is_folder, is_there, read_pieces, unpacked
 from agentv_stream.stores.source import stored_path
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 from agentv_stream.summary import SessionReader
 
 COMPACTION = "compact_boundary"
@@ -119,13 +119,14 @@ def open_log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
             raise UsageError("no input: standard input is a terminal")
         return "<stdin>", unpacked(sys.stdin.buffer, "standard input")
     path = name
-    if STORE_SIGN not in name and not is_there(name):
+    if not split_stored(name)[1] and not is_there(name):
         path = named_session(roots, name).path
-    if STORE_SIGN not in path and is_folder(path):
+    stored = bool(split_stored(path)[1])
+    if not stored and is_folder(path):
         raise SourceError(
             f"cannot read {path}: it is a directory; `agentv-stream sessions --root {path}` lists the sessions in it"
         )
-    if STORE_SIGN not in path:
+    if not stored:
         check_readable(Path(path))
         path = stored_path(path)
     return path, session_pieces(path)
@@ -133,8 +134,8 @@ def open_log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
 
 def session_pieces(path: str) -> Iterator[bytes]:
     """The bytes of a log; of a session in a store (`STORE::SESSION`) its lines. Raises: SourceError."""
-    store, sign, session = path.partition(STORE_SIGN)
-    if not sign:
+    store, session = split_stored(path)
+    if not session:
         return read_pieces(Path(path))
     from agentv_stream.stores.rows import read_session
 

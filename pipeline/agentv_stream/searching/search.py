@@ -14,7 +14,7 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.redaction.redaction import Redaction
 from agentv_stream.searching.scan import Candidate, Place, Read, Wanted, holding, read_places, tasks_of
 from agentv_stream.sources.files import check_readable, is_store_folder
-from agentv_stream.stores.store import STORE_SIGN, list_sessions, without_children
+from agentv_stream.stores.store import STORE_SIGN, list_sessions, split_stored, without_children
 
 POOL_BYTES = 24 * 1024 * 1024  # from here on several processes are faster than one
 TASK_BYTES = 8 * 1024 * 1024
@@ -150,7 +150,7 @@ def _run(crew: Crew, tasks: list[Candidate]) -> Iterator[tuple[int, Read]]:
 
 def _named(path: str, provider: str | None) -> Session:
     """A session given by its path. Raises: SourceError."""
-    if STORE_SIGN in path:
+    if split_stored(path)[1]:
         header, size = stored_header(path), STORED_BYTES
     else:
         check_readable(Path(path))

@@ -12,7 +12,14 @@ from agentv_stream.errors import UsageError
 from agentv_stream.sources.files import CHUNK_BYTES
 from agentv_stream.stores.database import StoreError
 from agentv_stream.stores.rows import read_session
-from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions, unread_part, without_children
+from agentv_stream.stores.store import (
+    STORE_SIGN,
+    StoredSession,
+    list_sessions,
+    split_stored,
+    unread_part,
+    without_children,
+)
 
 MOST_LISTED = 10
 
@@ -44,7 +51,7 @@ def stored_path(path: str) -> str:
     """
     from agentv_stream.discovery.places import is_database
 
-    return StoreSource(path).name if STORE_SIGN not in path and is_database(path) else path
+    return StoreSource(path).name if not split_stored(path)[1] and is_database(path) else path
 
 
 def _only(sessions: list[StoredSession], name: str) -> str:

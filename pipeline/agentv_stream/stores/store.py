@@ -4,6 +4,7 @@ Agents: OpenCode and Kilo (`opencode`, `opencode_folder`); agents whose provider
 `StoreTable` (`tables`) or a `DocumentTable` (`documents`).
 """
 
+import os
 import sqlite3
 from collections.abc import Collection, Generator, Iterator
 from contextlib import closing, contextmanager
@@ -18,6 +19,12 @@ from agentv_stream.stores.database import ForeignStore, StoreError, Tables, conn
 
 STORE_SIGN = "::"  # between the path of a store and the session in it
 MOST_TABLES = 8  # that a message names
+
+
+def split_stored(path: str) -> tuple[str, str]:
+    """The store and the session of `STORE::SESSION`; the path and "" for a file, whose name may hold the sign."""
+    store, _, session = path.partition(STORE_SIGN)
+    return (path, "") if not session or os.path.lexists(path) else (store, session)
 
 
 class StoredSession(Struct, frozen=True):
