@@ -21,7 +21,8 @@ from support.growing_logs import claude_records
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 RECORDINGS = [EXAMPLES / "claude.jsonl", EXAMPLES / "codex.jsonl"]
-RULES, DASHBOARD = EXAMPLES / "prometheus-alerts.yaml", EXAMPLES / "grafana-dashboard.json"
+RULES = EXAMPLES / "monitoring" / "prometheus-alerts.yaml"
+DASHBOARD = EXAMPLES / "monitoring" / "grafana-dashboard.json"
 SECRET = b"ghp_" + b"a1B2c3D4e5" * 3 + b"f6G7h8"
 SPEC = "tests:\n  - id: short\n    assertions:\n      - {type: max-turns, max: 1}\n"
 WAIT_SECONDS = 60
