@@ -1,7 +1,9 @@
 """No output of any command has a secret of a log that was read with `--redact`."""
 
 import json
+import re
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +154,7 @@ def test_no_secret_is_in_what_a_command_writes_or_prints(name: str, planted: Pla
     assert not seen(ran, planted.secrets)
     texts = _data_set(out / "p") if "--parquet" in arguments else b"".join(map(Path.read_bytes, files_below(out)))
     assert not [secret for secret in planted.secrets if secret.encode() in texts]
-    if name not in ("check", "analyze"):  # the texts of the planted log are there, with markers
+    if name not in ("check", "analyze", "watch"):  # the texts of the planted log are there, with markers
         assert MARKER.search(texts + ran.out) is not None
 
 
@@ -213,3 +215,14 @@ def test_a_prompt_that_a_list_cuts_does_not_end_with_the_beginning_of_a_secret(t
     for options in ([], ["--json"], ["--csv", "-"]):
         ran = run(tmp_path, "sessions", "--root", ".", "--redact", *options, AGENTV_STREAM_STATE=str(tmp_path / "key"))
         assert b"the key is" in ran.out and b"ghp_" not in ran.out
+
+
+def test_watch_hides_the_secrets_of_a_session_at_work(tmp_path: Path) -> None:
+    """Rows of sessions that have ended show no texts."""
+    secret = f"ghp_{'aB3dE5gH7j' * 3}K9mN1p"
+    now = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()).encode()
+    lines = [re.sub(rb"2026-01-01T[0-9:.]+Z", now, line) for line in claude_records("s-1", 1)[:-1]]
+    (tmp_path / "s-1.jsonl").write_bytes(b"\n".join(lines).replace(b"ls 0", b"curl " + secret.encode()) + b"\n")
+    ran = run(tmp_path, "watch", ".", "--json", "--once", "--redact", AGENTV_STREAM_STATE=str(tmp_path / "key"))
+    assert b"curl" in ran.out and MARKER.search(ran.out) is not None
+    assert secret.encode() not in ran.out

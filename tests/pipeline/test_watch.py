@@ -202,8 +202,10 @@ async def test_sessions_that_have_no_row_are_counted(tmp_path: Path, sessions: i
     for n in range(sessions):
         write(tmp_path, f"{n:03}-1", 1)
     app = WatchApp(feed_of(tmp_path))
-    async with app.run_test(size=(80, 24)):
-        app.refresh_rows()
+    async with app.run_test(size=(80, 24)) as pilot:
+        while str(app.query_one("#status", Static).render()).startswith("reading"):
+            await pilot.pause()
+            app.refresh_rows()
         assert app.table.row_count == 100
         assert str(app.query_one("#status", Static).render()).startswith(told)
     app.feed.close()

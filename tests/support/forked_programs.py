@@ -21,12 +21,16 @@ from functools import cache
 from typing import NamedTuple, NoReturn
 
 _AT_START = ("PYTHON", "LC_", "LANG", "MALLOC", "LD_")  # variables that are read when Python starts
-_OTHERWISE = frozenset(("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH"))  # change nothing that is tested
+_OTHERWISE = frozenset(("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"))  # change nothing that is tested
 _MOST_BYTES = 1 << 20
 
 
 def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_AT_START) and name not in _OTHERWISE}
+    return {
+        name: value
+        for name, value in environment.items()
+        if value and name.startswith(_AT_START) and name not in _OTHERWISE
+    }
 
 
 _OURS = _at_start(os.environ)  # at import, before any test
