@@ -48,10 +48,14 @@ class Tier(Struct, array_like=True, frozen=True):
 
 
 class DatedTiers(Struct, array_like=True, frozen=True):
-    """The tiers from a day on, as its number since the year 1; without tiers the model has no price."""
+    """The tiers from a day on, as its number since the year 1; without tiers the model has no price.
+
+    `window` is the largest context of the model in tokens, None if the table does not have it.
+    """
 
     day: int
     tiers: list[Tier]
+    window: int | None = None
 
 
 def installed_version() -> str | None:
@@ -129,6 +133,10 @@ class Rates:
         cost = self._cost(Span(slot, usage.model or model, model_calls=1, tokens=Tokens(*parts)))
         return None if cost is None else cost / PICO
 
+    def window(self, model: str | None) -> int | None:
+        """The largest context of a model in tokens; None if it is not known. An agent may use less of it."""
+        return self._rates(model)[0].window if model is not None else None
+
     def _cost(self, span: Span) -> int | None:
         tiers = self._tiers(span.model, span.slot) if span.model is not None else None
         parts = _parts(span.tokens)
@@ -140,10 +148,14 @@ class Rates:
         searches = tier.web_search * (span.tokens.web_searches or 0)
         return round((searches + sum(rate * count for rate, count in zip(rates, parts, strict=True))) / _PICO_IN_ATTO)
 
-    def _tiers(self, model: str, slot: int | None) -> list[Tier]:
+    def _rates(self, model: str) -> list[DatedTiers]:
         rates = self.known.get(model)
         if rates is None:
             rates = self.known[model] = self.new[model] = rates_of(model)
+        return rates
+
+    def _tiers(self, model: str, slot: int | None) -> list[Tier]:
+        rates = self._rates(model)
         day = (datetime.now(UTC) if slot is None else _moment(slot)).toordinal()
         return next((dated.tiers for dated in reversed(rates) if dated.day <= day), rates[0].tiers)
 
@@ -163,7 +175,7 @@ def rates_of(model: str) -> list[DatedTiers]:
         starts = (getattr(price.constraint, "start_date", None) for price in dated_prices(info.prices))
         days = sorted({datetime.min.date(), *(start for start in starts if start is not None)})
         try:
-            return [DatedTiers(day.toordinal(), _tiers_on(prices, info, day)) for day in days]
+            return [DatedTiers(day.toordinal(), _tiers_on(prices, info, day), info.context_window) for day in days]
         except (LookupError, ValueError, ArithmeticError):
             continue
     return [DatedTiers(1, [])]

@@ -1,6 +1,7 @@
 """Rates per token: the same prices as genai-prices computes, kept between runs, because its import takes long."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from agentv_stream import summarize, summarize_groups
 from agentv_stream.prices import estimate_cost
 from agentv_stream.rates import Rates, rates_of
 from support.consuming import finished_text
+from support.decoding import FIXTURES
 from support.made_sessions import make_folder
 
 pytest.importorskip("genai_prices", reason="the prices extra is not installed")
@@ -102,3 +104,14 @@ def test_show_marks_an_estimate() -> None:
     assert "cost ~$0.0343 (estimated at list prices, 20" in shown(gemini)
     assert "cost $0.0930," in shown(claude)
     assert "$" not in shown(gemini, "--no-prices").splitlines()[-1]
+
+
+def test_show_marks_a_context_window_that_the_log_does_not_state() -> None:
+    def contexts(*words: str | Path) -> list[str]:
+        text = finished_text("show", *words, "--width", "200").stdout
+        return re.findall(r"context [0-9,]+(.*)", text)
+
+    grok, claude = FIXTURES / "grok" / "messages.jsonl", EXAMPLES / "claude.jsonl"
+    assert all(re.fullmatch(r" = ~\d+ % of \d+,000", share) for share in contexts(grok))
+    assert contexts(grok) and set(contexts(grok, "--no-prices")) == {""}
+    assert all(re.fullmatch(r" = \d+ % of 200,000", share) for share in contexts(claude))

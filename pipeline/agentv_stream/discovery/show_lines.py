@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class Look:
     """How a session is printed: `width` in columns; with `full` nothing is shortened; times are in `zone`.
 
-    With `query`, texts show the lines that hold it and those around them. `window` is the model's context in tokens.
-    `rates` estimate the cost if the agent reports none.
+    With `query`, texts show the lines that hold it and those around them. `window` is the context in tokens that the
+    log states. `rates` estimate the cost if the agent reports none, and the context if the log states none.
     """
 
     width: int
@@ -71,7 +71,7 @@ def message_lines(message: Message, look: Look) -> Iterator[str]:
     indent = "" if message.source.stream == MAIN else "  │ "
     width = look.width - len(indent)
     head = f"{when} {speaker}{where}{notes}"
-    for n, line in enumerate(whole_lines(f"{head}{_context(message, look.window)}", width, 9)):
+    for n, line in enumerate(whole_lines(f"{head}{_context(message, look)}", width, 9)):
         own = line[: len(head)] if not n and line.startswith(head) else line
         yield indent + look.paint("bold", own) + look.paint("dim", line[len(own) :])
     for block in message.content:
@@ -117,11 +117,14 @@ def _cost(result: Result, look: Look) -> str:
     return f", cost ~${estimated:.4f} (estimated at list prices, {look.rates.table})"
 
 
-def _context(message: Message, window: int | None) -> str:
+def _context(message: Message, look: Look) -> str:
     usage = message.usage
     if usage is None or usage.input is None:
         return ""
-    share = f" = {(200 * usage.input + window) // (2 * window)} % of {window:,}" if window else ""
+    window, sign = look.window, ""
+    if not window and look.rates is not None:
+        window, sign = look.rates.window(message.model), "~"
+    share = f" = {sign}{(200 * usage.input + window) // (2 * window)} % of {window:,}" if window else ""
     return f"  context {usage.input:,}{share}"
 
 
