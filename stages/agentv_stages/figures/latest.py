@@ -46,13 +46,19 @@ class Latest(Struct, array_like=True):
     def observe(self, batch: Batch, event_ms: int | None) -> None:
         """Takes the next batch, after `Pair`. `event_ms` is the latest time of all events, the batch included."""
         events = batch.events
-        for n, event in enumerate(events):
+        source, before_ms = None, self.event_ms  # the latest time of the events so far
+        for event in events:
+            if event.source is not source:
+                source = event.source
+                time_ms = source.time_ms
+                if time_ms is not None and (before_ms is None or time_ms > before_ms):
+                    before_ms = time_ms
             if type(event) is ToolCall:
-                time_ms = event.source.time_ms
-                if time_ms is None:
-                    time_ms = self._before(events[:n])
-                if time_ms is None or self.tool_ms is None or time_ms >= self.tool_ms:
-                    self.tool, self.tool_ms = event.tool or event.name, time_ms
+                at_ms = event.source.time_ms
+                if at_ms is None:
+                    at_ms = before_ms
+                if at_ms is None or self.tool_ms is None or at_ms >= self.tool_ms:
+                    self.tool, self.tool_ms = event.tool or event.name, at_ms
         if events:
             self.event_ms = event_ms
             self.waiting = _is_waiting(events, self.waiting)
@@ -65,13 +71,6 @@ class Latest(Struct, array_like=True):
                 ),
                 self.answered,
             )
-
-    def _before(self, events: Sequence[AnyEvent]) -> int | None:
-        """The latest time of the events of earlier batches and of these."""
-        times = [event.source.time_ms for event in events if event.source.time_ms is not None]
-        if self.event_ms is not None:
-            times.append(self.event_ms)
-        return max(times, default=None)
 
 
 def _is_waiting(events: Sequence[AnyEvent], before: bool) -> bool:
