@@ -83,6 +83,7 @@ COMMANDS = {
     ],
     "import a data set": ["import", "{logs}", "--parquet", "{out}/p", "--engine", "process", "--workers", "2"],
     "tail": ["tail", "{logs}", "--once", "--out", "{out}", "--state", "{out}/state", "--stream-log", "raw"],
+    "tail a data set": ["tail", "{logs}", "--once", "--parquet", "{out}/p", "--state", "{out}/state"],
     "tail events": ["tail", "{logs}", "--once", "--events", "--no-cursors"],
     "watch": ["watch", "{logs}", "--json", "--once", "--since", "1d"],
     "consume with a page": [
