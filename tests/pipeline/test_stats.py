@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from agentv_stages.figures.merge import Figures, Summary
 from agentv_stream import summarize, summarize_groups
 from agentv_stream.bulk.grouping import DIMENSIONS
 from agentv_stream.cli import build
@@ -19,7 +20,17 @@ from support.made_sessions import claude_session, make_folder
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-GROUPS = {"all": 1, "provider": 1, "model": 1, "tool": 4, "session": 12, "branch": 1, "week": 2, "month": 1}
+GROUPS = {
+    "all": 1,
+    "machine": 1,
+    "provider": 1,
+    "model": 1,
+    "tool": 4,
+    "session": 12,
+    "branch": 1,
+    "week": 2,
+    "month": 1,
+}
 
 
 def _run(*arguments: str | Path, given: str | None = None) -> Any:
@@ -29,7 +40,7 @@ def _run(*arguments: str | Path, given: str | None = None) -> Any:
 @pytest.mark.parametrize("by", DIMENSIONS)
 def test_every_grouping_comes_to_the_same_total(tmp_path: Path, by: str) -> None:
     paths = make_folder(tmp_path)
-    told = _run("stats", tmp_path, "--by", by, "--json", "-", "--engine", "serial")
+    told = _run("stats", tmp_path, "--by", by, "--json", "-", "--engine", "serial", "--machine", "build-7")
     assert told.exit_code == 0
     figures = json.loads(told.stdout)
     calls = sum(summarize(path).tool_use_summary["total_tool_calls"] for path in paths)
@@ -153,6 +164,19 @@ def test_letters_that_the_font_does_not_have_are_no_warnings_of_a_library(tmp_pa
     (tmp_path / "log.jsonl").write_text(log, encoding="utf-8")
     told = _run("stats", tmp_path, "--by", "model", "--plot", tmp_path / "p.png", "-q", "--engine", "serial")
     assert told.exit_code == 0, told.output
+
+
+def test_the_figures_of_several_machines_add_up(tmp_path: Path) -> None:
+    whole = Summary(whole=Figures())
+    sessions = {"build-7": make_folder(tmp_path / "a", 3), "build-8": make_folder(tmp_path / "b", 2)}
+    for machine, paths in sessions.items():
+        found = summarize_groups(list(map(str, paths)), by="machine,provider", machine=machine, engine="serial")
+        assert found.summary.groups.keys() == {machine}
+        whole.merge(found.summary)
+    assert {name: figures.sessions for name, figures in whole.groups.items()} == {"build-7": 3, "build-8": 2}
+    assert whole.below["build-8"].keys() == {"claude"} and whole.total().sessions == 5
+    nameless = _run("stats", tmp_path / "a", "--by", "machine")
+    assert nameless.exit_code == 2 and "--machine NAME" in nameless.output
 
 
 def test_wrong_words_are_usage_errors(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from agentv_stream.errors import UsageError
 from agentv_stream.nearest import suggestion
 
 Dimension: TypeAlias = Literal[
-    "all", "provider", "project", "branch", "session", "model", "tool", "hour", "day", "week", "month"
+    "all", "machine", "provider", "project", "branch", "session", "model", "tool", "hour", "day", "week", "month"
 ]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 TIMES = ("hour", "day", "week", "month")
@@ -52,15 +52,21 @@ class Grouping:
     """Collects sessions into `summary`. Tools are no groups: the figures of each group have them.
 
     `undated` counts the sessions that are left out because nothing says when they were, if there is a period.
+    `machine` is the name of the machine whose sessions these are.
     """
 
     def __init__(
-        self, by: Sequence[Dimension], zone: Zone, period: Period = ALWAYS, estimate: Estimate | None = None
+        self,
+        by: Sequence[Dimension],
+        zone: Zone,
+        period: Period = ALWAYS,
+        estimate: Estimate | None = None,
+        machine: str | None = None,
     ) -> None:
         self.summary = Summary(whole=Figures())
         self.undated = 0
         self._by: list[Dimension] = [dimension for dimension in by if dimension != "tool"] or ["all"]
-        self._zone, self._estimate = zone, estimate
+        self._zone, self._estimate, self._machine = zone, estimate, machine
         self._since, self._until = (None if ms is None else ms // SLOT_MS for ms in (period.since_ms, period.until_ms))
         self._bounded = period != ALWAYS
         self._divided = self._bounded or any(part == "model" or part in TIMES for part in self._by)
@@ -141,6 +147,8 @@ class Grouping:
             return of_session(session) or UNKNOWN
         if dimension == "model":
             return model or UNKNOWN
+        if dimension == "machine":
+            return self._machine or UNKNOWN
         if dimension == "project":
             cwd = session.cwd
             if cwd is not None and cwd not in self._projects:

@@ -254,14 +254,16 @@ def summarize_groups(
     stages: Iterable[MakeStage] = (),
     cache: bool = False,
     roots: Sequence[str] = (),
+    machine: str | None = None,
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
 ) -> Outcome:
     """The figures of many sessions, merged by group, in `summary` (`groups`, `total()`); nothing is written. `sources`
     None are all sessions of all agents on this machine.
 
-    `by` is one or two (`day,model`) of all, provider, project (the Git repository, otherwise the folder), branch,
-    session, model, hour, day, week and month; with `tool` the figures' `tools` distinguish them. `below` of the summary
+    `by` is one or two (`day,model`) of all, machine (the name `machine`, the same for all sessions), provider, project
+    (the Git repository, otherwise the folder), branch, session, model, hour, day, week and month; with `tool` the
+    figures' `tools` distinguish them. `below` of the summary
     has the groups within the groups. Figures belong to the time and model of their calls, in `zone`; only those in
     `period` count. `sequences` keeps each session's tools in order. `prices` adds estimated costs (extra `prices`;
     None: if it is installed). `cache` keeps the figures of each session between runs, and reads only new or changed
@@ -278,7 +280,7 @@ def summarize_groups(
         from agentv_stream.rates import rates_if
 
         rates = rates_if(prices)
-    grouping = Grouping(dimensions_of(by), zone, period, None if rates is None else rates.estimate)
+    grouping = Grouping(dimensions_of(by), zone, period, None if rates is None else rates.estimate, machine)
     trouble: Trouble = []
     units = _units(sources, provider, roots, trouble)
     kept = None

@@ -41,7 +41,9 @@ class Report(Struct, frozen=True):
     quiet: bool = False
 
 
-def show_figures(sources: Sequence[str], report: Report, *, prices: bool | None, options: dict[str, Any]) -> int:
+def show_figures(
+    sources: Sequence[str], report: Report, *, prices: bool | None, machine: str | None, options: dict[str, Any]
+) -> int:
     """Reads the sources and shows their figures; returns the exit code. `prices` None: if they are installed."""
     json, csv, plot, quiet = report.json, report.csv, report.plot, report.quiet
     try:
@@ -55,6 +57,9 @@ def show_figures(sources: Sequence[str], report: Report, *, prices: bool | None,
             from agentv_stream.bulk.plots import check_plot
 
             check_plot(plot, by)
+        settings = from_process({"machine": machine})
+        if "machine" in by and settings.machine is None:
+            raise UsageError("--by machine needs the name of this machine: --machine NAME, or auto for its host name")
         names = with_listed(sources) if sources else None
         check_own_files((("--json", json), ("--csv", csv), ("--plot", plot)), names or ())
         with interruptible(), Progress(quiet) as progress:
@@ -64,7 +69,8 @@ def show_figures(sources: Sequence[str], report: Report, *, prices: bool | None,
                 zone=zone,
                 period=period,
                 prices=prices,
-                roots=from_process({}).roots,
+                roots=settings.roots,
+                machine=settings.machine,
                 on_found=progress.found,
                 on_report=progress.report,
                 **options,

@@ -9,6 +9,7 @@ from agentv_stream.cli.options import (
     AnySources,
     Csv,
     EngineName,
+    Machine,
     NoCache,
     NoPrices,
     ProviderOfLogs,
@@ -21,7 +22,7 @@ from agentv_stream.cli.options import (
     Workers,
 )
 
-GROUPS = "all, provider, project, branch, session, model, tool, hour, day, week, month"
+GROUPS = "all, machine, provider, project, branch, session, model, tool, hour, day, week, month"
 
 
 def stats(
@@ -46,6 +47,7 @@ def stats(
     ] = None,
     csv: Csv = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="File for a plot, .svg, .png or .pdf.")] = None,
+    machine: Machine = None,
     provider: ProviderOfLogs = None,
     engine: EngineName = "process",
     workers: Workers = None,
@@ -67,6 +69,7 @@ def stats(
             sources or (),
             Report(by, (since, until, timezone, utc), sort, limit, json, csv, plot, quiet),
             prices=prices,
+            machine=machine,
             options={
                 "provider": provider,
                 "engine": engine,
