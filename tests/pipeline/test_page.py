@@ -308,6 +308,21 @@ def test_an_index_shows_what_is_unknown_and_adds_up_what_is_known() -> None:
     assert "A &lt;i&gt;title&lt;/i&gt;" in text and 'data-v="-1">?' in text and 'data-v="0.5" title="0.5">$0.50' in text
 
 
+@pytest.mark.parametrize(
+    ("starts", "places"),
+    [
+        (["2026-01-01", "2026-02-09", "2026-02-09"], ["0.0", "975.0"]),  # 40 days, two of them with sessions
+        (["2026-02-08", "2026-02-09"], ["933.3", "966.7"]),  # of 30 days
+        (["2020-01-01", "2026-02-08", "2026-02-09", "no day"], ["995.0", "997.5"]),  # of 400 days
+        (["2026-02-09", "2026-02-09", ""], []),
+    ],
+)
+def test_the_plot_of_an_index_has_gaps_for_days_without_sessions(starts: list[str], places: list[str]) -> None:
+    rest = ("pi", None, None, "unknown", None, 0, 0, None, None, None, None)
+    text = b"".join(index_page([IndexRow("a.html", "A", start, *rest) for start in starts])).decode()
+    assert re.findall(r'<rect x="([0-9.]+)"', text) == places
+
+
 TITLES = "[...document.querySelectorAll('tbody tr')].filter(r => !r.hidden).map(r => r.querySelector('a').textContent)"
 
 

@@ -3,7 +3,9 @@
 The table can be sorted by each column and filtered by words; without scripts it is a plain table.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import date
 from typing import NamedTuple
 
 from agentv_stages.figures.result import Result
@@ -14,8 +16,8 @@ from agentv_stream.pages.text import duration_text, escaped
 from agentv_stream.units import count_text
 
 INDEX = "index.html"
-WIDTH, HEIGHT = 1_000, 120
-MOST_DAYS = 400
+WIDTH, HEIGHT = 1_000, 90
+LEAST_DAYS, MOST_DAYS = 30, 400
 STYLE = """
 :root{color-scheme:light dark;--bg:#fff;--fg:#1d2630;--dim:#5a6672;--line:#d8dee5;--link:#1f5fa8;--bad:#b3261e;
 --row:#f5f7f9}
@@ -135,26 +137,34 @@ def _totals(sessions: list[IndexRow]) -> str:
 
 
 def _plot(sessions: list[IndexRow]) -> str:
-    """A bar for each day: how many sessions began."""
-    days: dict[str, int] = {}
-    for row in sessions:
-        day = row.started[:10]
-        if day:
-            days[day] = days.get(day, 0) + 1
-    shown = sorted(days.items())[-MOST_DAYS:]
-    if len(shown) < 2:
+    """A bar for each day on which sessions began, at its place in the calendar: the latest 400 days."""
+    days = Counter(day for row in sessions if (day := _day(row.started)) is not None)
+    if len(days) < 2:
         return ""
-    most, step = max(days.values()), WIDTH / len(shown)
+    last, most = max(days), max(days.values())
+    count = max(LEAST_DAYS, min(MOST_DAYS, last - min(days) + 1))
+    first, step = max(1, last - count + 1), WIDTH / count
     bars = "".join(
-        f'<rect x="{i * step:.1f}" y="{HEIGHT - count / most * HEIGHT:.1f}" width="{max(step - 1, 0.5):.1f}" '
-        f'height="{count / most * HEIGHT:.1f}"><title>{day}: {count:,}</title></rect>'
-        for i, (day, count) in enumerate(shown)
+        f'<rect x="{(day - first) * step:.1f}" y="{HEIGHT - began / most * HEIGHT:.1f}" '
+        f'width="{max(step - 1, 1):.1f}" height="{began / most * HEIGHT:.1f}">'
+        f"<title>{date.fromordinal(day)}: {began:,}</title></rect>"
+        for day, began in sorted(days.items())
+        if day >= first
     )
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 18}" role="img" aria-label="Sessions by day, at most {most:,}">{bars}'
-        f'<text x="0" y="{HEIGHT + 14}">{shown[0][0]}</text>'
-        f'<text x="{WIDTH}" y="{HEIGHT + 14}" text-anchor="end">{shown[-1][0]}, at most {most:,} a day</text></svg>'
+        f'<text x="0" y="{HEIGHT + 14}">{date.fromordinal(first)}</text>'
+        f'<text x="{WIDTH}" y="{HEIGHT + 14}" text-anchor="end">{date.fromordinal(last)}, at most {most:,} a day</text>'
+        "</svg>"
     )
+
+
+def _day(started: str) -> int | None:
+    """The day's number since the year 1."""
+    try:
+        return date.fromisoformat(started[:10]).toordinal()
+    except ValueError:
+        return None
 
 
 def _row(row: IndexRow) -> str:
