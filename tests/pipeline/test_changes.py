@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -57,13 +57,14 @@ class Database:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
+def database(tmp_path: Path) -> Iterator[Database]:
     made = Database(tmp_path / "opencode.db")
     for session in ("ses_1", "ses_2"):
         made.session(session)
         for n in range(3):
             made.message(session, n)
-    return made
+    yield made
+    made.connection.close()
 
 
 def changed(changes: Changes, before: dict[str, object], count: bool) -> list[str]:
