@@ -10,17 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agentv_stages.chain.pair import MOST_OPEN
-from agentv_stages.figures.latest import WAITING_NAMES
+from agentv_stages.figures.latest import is_answered, is_waiting
 from agentv_stages.model.event import (
-    MAIN,
     AnyEvent,
-    AssistantText,
     Notification,
     SessionEnd,
     Status,
     ToolCall,
     ToolResult,
-    UserText,
     call_key,
 )
 from agentv_stages.model.recent import remember
@@ -71,16 +68,11 @@ class Progress(Struct, omit_defaults=True):
     def take(self, event: AnyEvent, now_ms: int) -> int:
         """Takes the next event; returns its time (UTC ms). `now_ms` is used if no event so far has a time."""
         time_ms = self._time(event, now_ms)
-        if event.source.stream == MAIN and isinstance(event, AssistantText | ToolCall | ToolResult | UserText):
-            self.answered = isinstance(event, AssistantText)
+        self.answered, self.waiting = is_answered((event,), self.answered), is_waiting((event,), self.waiting)
         if isinstance(event, Notification):
             self.retries += event.name in RETRY_NAMES
-            self.waiting = self.waiting or event.name in WAITING_NAMES
-        elif isinstance(event, SessionEnd):
-            if event.source.stream == MAIN:
-                self.waiting = False
-        else:
-            self.waiting, self.retries = False, 0
+        elif not isinstance(event, SessionEnd):
+            self.retries = 0
         if isinstance(event, ToolCall):
             remember(self.open_calls, call_key(event), OpenCall(event.tool or event.name, time_ms), MOST_OPEN)
         elif isinstance(event, ToolResult):

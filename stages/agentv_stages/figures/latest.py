@@ -61,19 +61,24 @@ class Latest(Struct, array_like=True):
                     self.tool, self.tool_ms = event.tool or event.name, at_ms
         if events:
             self.event_ms = event_ms
-            self.waiting = _is_waiting(events, self.waiting)
-            self.answered = next(
-                (
-                    isinstance(event, AssistantText)
-                    for event in reversed(events)
-                    if event.source.stream == MAIN
-                    and isinstance(event, AssistantText | ToolCall | ToolResult | UserText)
-                ),
-                self.answered,
-            )
+            self.waiting = is_waiting(events, self.waiting)
+            self.answered = is_answered(events, self.answered)
 
 
-def _is_waiting(events: Sequence[AnyEvent], before: bool) -> bool:
+def is_answered(events: Sequence[AnyEvent], before: bool) -> bool:
+    """Whether the last thing on the main stream is an answer after these events; `before` says it of those before."""
+    return next(
+        (
+            isinstance(event, AssistantText)
+            for event in reversed(events)
+            if event.source.stream == MAIN and isinstance(event, AssistantText | ToolCall | ToolResult | UserText)
+        ),
+        before,
+    )
+
+
+def is_waiting(events: Sequence[AnyEvent], before: bool) -> bool:
+    """Whether the agent waits for its user after these events; `before` says it of the events before them."""
     for event in reversed(events):
         if isinstance(event, Notification):
             if event.name in WAITING_NAMES:
