@@ -35,7 +35,6 @@ from agentv_stream.outputs.naming import RAW_LOG, safe_part
 from agentv_stream.running.options import DEFAULT_TASK
 from agentv_stream.sources.files import is_file, is_folder, is_gone
 from agentv_stream.sources.folder import companions_of
-from agentv_stream.stores.store import split_stored
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"
@@ -170,9 +169,7 @@ def check_source(
     `watchers` see every batch; a `TraceList` among them becomes `traces`. A problem with the source is put into
     `error`; a wrong spec raises SpecError.
     """
-    from agentv_stream.discovery.show import session_pieces
-    from agentv_stream.sources.files import check_readable
-    from agentv_stream.stores.source import stored_path
+    from agentv_stream.discovery.show import readable_log, session_pieces
 
     traces = next((watcher for watcher in watchers if isinstance(watcher, TraceList)), None)
     check = SourceCheck(str(path), traces=traces)
@@ -189,10 +186,7 @@ def check_source(
     try:
         if end is not None and path.suffix == ".json":
             raise EmptyInput(f"{path}: nothing else of the attempt was stored")
-        name = str(path)
-        if not split_stored(name)[1]:
-            check_readable(path)
-            name = stored_path(name)
+        name = readable_log(str(path))
         with without_collector():
             reader = SessionReader(session_pieces(name), name, provider, folder=folder, parts=parts)
             for batch in reader.batches(subagents):

@@ -121,15 +121,23 @@ def open_log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
     path = name
     if not split_stored(name)[1] and not is_there(name):
         path = named_session(roots, name).path
-    stored = bool(split_stored(path)[1])
-    if not stored and is_folder(path):
+    if not split_stored(path)[1] and is_folder(path):
         raise SourceError(
             f"cannot read {path}: it is a directory; `agentv-stream sessions --root {path}` lists the sessions in it"
         )
-    if not stored:
-        check_readable(Path(path))
-        path = stored_path(path)
+    path = readable_log(path)
     return path, session_pieces(path)
+
+
+def readable_log(path: str) -> str:
+    """A path that `session_pieces` reads; that of a database with one session becomes `STORE::SESSION`.
+
+    Raises: UsageError, SourceError.
+    """
+    if split_stored(path)[1]:
+        return path
+    check_readable(Path(path))
+    return stored_path(path)
 
 
 def session_pieces(path: str) -> Iterator[bytes]:
