@@ -15,15 +15,13 @@ from msgspec import Struct
 
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.find import looks_like_session
-from agentv_stream.bulk.manifest import MACHINE
-from agentv_stream.bulk.places import absolute
+from agentv_stream.bulk.places import dataset_place
 from agentv_stream.bulk.run import import_sessions
 from agentv_stream.bulk.state import Progress
 from agentv_stream.bulk.unit import Work
 from agentv_stream.errors import AgentvStreamError, UsageError
-from agentv_stream.outputs.naming import safe_part
 from agentv_stream.redaction.redaction import Redaction
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 
 MOST_FAILURES = 20  # that a delivery names
 NICE = 5
@@ -57,9 +55,7 @@ class Delivery(Struct, kw_only=True):
 
 def check_dataset(order: Order) -> None:
     """Raises: UsageError for a data set that was written with other options, SourceError."""
-    place = absolute(order.dataset)
-    if order.machine is not None:
-        place = object_store.join(place, f"{MACHINE}{safe_part(order.machine)}")
+    place = dataset_place(order.dataset, order.machine)
     work = Work(
         dataset=place, provider=order.provider, watch=order.watch, machine=order.machine, redaction=order.redaction
     )
@@ -75,9 +71,9 @@ def deliver(order: Order) -> Delivery:
     def is_ready(path: str) -> bool:
         return path in followed and path not in busy
 
-    sources = dict.fromkeys(os.fsdecode(place).partition(STORE_SIGN)[0] for place in order.places)
+    sources = dict.fromkeys(split_stored(os.fsdecode(place))[0] for place in order.places)
     for path in followed:  # a folder does not show what was rotated
-        if not looks_like_session(path.rpartition("/")[2]) and STORE_SIGN not in path:
+        if not looks_like_session(path.rpartition("/")[2]) and not split_stored(path)[1]:
             sources[path] = None
     try:
         outcome = import_sessions(

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from agentv_stages.model.payload import printable_path
 from agentv_stream.bulk import leaving, object_store
+from agentv_stream.bulk.manifest import MACHINE
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.discovery.own_files import OWN_FORMS, is_of_a_run
 from agentv_stream.errors import SinkError, UsageError
-from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
+from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder, safe_part
 from agentv_stream.outputs.publish import own_descriptor
 from agentv_stream.sources.files import is_file, is_folder, is_there
 
@@ -22,6 +23,12 @@ _FILES = {"jsonl": "the results need one", "otel-file": "the spans need one"}
 """Outputs that are a file."""
 
 _OPTIONS = {"transcripts": "out", "trajectories": "atif"}
+
+
+def dataset_place(place: str, machine: str | None) -> str:
+    """The data set at a place, or the part of it that a machine writes: several machines write into one data set."""
+    place = absolute(place)
+    return place if machine is None else object_store.join(place, f"{MACHINE}{safe_part(machine)}")
 
 
 def absolute(place: str) -> str:

@@ -21,10 +21,9 @@ from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Sources, Trouble, find_units, listed
 from agentv_stream.bulk.grouping import Grouping, dimensions_of
 from agentv_stream.bulk.import_run import ImportRun
-from agentv_stream.bulk.manifest import MACHINE
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
 from agentv_stream.bulk.own_stages import names_of
-from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
+from agentv_stream.bulk.places import absolute, check_places, dataset_place, is_output, state_place
 from agentv_stream.bulk.state import Progress
 from agentv_stream.bulk.unit import Unit, Work, printable
 from agentv_stream.discovery.period import ALWAYS, IN_UTC, Period, Zone
@@ -32,7 +31,6 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import Export
 from agentv_stream.outputs.durable import SYNC
-from agentv_stream.outputs.naming import safe_part
 from agentv_stream.redaction.redaction import Redaction, redaction_by
 
 
@@ -109,8 +107,8 @@ def import_sessions(
         ("otel-file", export.file if export is not None else None),
     )
     places = {name: absolute(os.fspath(place)) for name, place in outputs if place is not None}
-    if "parquet" in places and machine is not None:  # several machines write into one data set, each its own part
-        places["parquet"] = object_store.join(places["parquet"], f"{MACHINE}{safe_part(machine)}")
+    if "parquet" in places:
+        places["parquet"] = dataset_place(places["parquet"], machine)
     if not places and on_result is None and export is None:
         raise UsageError("nothing to write: give transcripts, trajectories, pages, jsonl or parquet")
     if not places and resume:
