@@ -125,3 +125,13 @@ def test_a_spec_that_judges_nothing_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("assertions: [{type: llm-grader}]\n", encoding="utf-8")
     code, err = once(tmp_path, "a", "--check", "s.yaml")
     assert code == 2 and "s.yaml: judges nothing here" in err
+
+
+def test_a_file_whose_name_looks_like_a_session_of_a_store_is_a_file(tmp_path: Path) -> None:
+    path = grow(tmp_path / "logs", "a::b", 0, 25)
+    file = str(path)
+    assert told(tmp_path, "logs/a::b.jsonl") == told(tmp_path, "logs", "--no-cursors") == {file}
+    rows = finished_text("watch", file, "--json", "--once", "--since", "9999w", folder=tmp_path).stdout
+    assert json.loads(rows)["tool_calls"] == 8
+    found = finished_text("search", "step 7", file, "--json", folder=tmp_path).stdout
+    assert json.loads(found.split("\n")[0])["path"] == file

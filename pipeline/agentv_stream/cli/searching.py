@@ -25,7 +25,7 @@ from agentv_stream.searching.scan import Place
 from agentv_stream.searching.search import Hits, Outcome, search_sessions
 from agentv_stream.settings import from_process
 from agentv_stream.sources.files import absolute, is_folder
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 from agentv_stream.units import age_text
 
 MOST_PLACES = 5  # of a session that are shown to people
@@ -50,8 +50,8 @@ def run_search(
             raise UsageError('TEXT is empty; `agentv-stream search "some words"` looks for them in all sessions')
         period, _ = chosen_period(*when)
         redaction = redaction_of(from_process({"redact": redact}))
-        folders = [path for path in paths if STORE_SIGN not in path and (is_folder(path) or is_database(path))]
-        files = [path if STORE_SIGN in path else str(absolute(path)) for path in paths if path not in folders]
+        folders = [path for path in paths if not split_stored(path)[1] and (is_folder(path) or is_database(path))]
+        files = [path if split_stored(path)[1] else str(absolute(path)) for path in paths if path not in folders]
         elsewhere = [*folders, *roots]
         places = [] if files and not elsewhere else roots_there(elsewhere, options["provider"])
         with interruptible():

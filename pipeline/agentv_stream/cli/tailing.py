@@ -43,7 +43,7 @@ from agentv_stream.outputs.durable import SYNC
 from agentv_stream.outputs.naming import DEFAULT_ROOT
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.sources.files import absolute, is_folder, is_there
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 from agentv_stream.units import seconds_of
 
 if TYPE_CHECKING:
@@ -313,9 +313,9 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
         plan.roots = find_roots(folders, provider=options.provider)
         _tell_skipped([folder for folder in folders if is_folder(folder)])
     rest = [t for t in options.targets if t not in folders]
-    there = [t for t in rest if is_there(t.partition(STORE_SIGN)[0])]
+    there = [t for t in rest if is_there(split_stored(t)[0])]
     plan.paths = list(dict.fromkeys(str(absolute(t)) for t in there))
-    names = [t for t in rest if not is_there(t.partition(STORE_SIGN)[0])]
+    names = [t for t in rest if not is_there(split_stored(t)[0])]
     for place in names:
         if "/" in place:  # no session's id; a mistyped folder must not be waited for
             raise SourceError(
@@ -362,7 +362,7 @@ def _latest(roots: list[Root]) -> Callable[[str], bool]:
 def _of_project(project: str, also: Callable[[str], bool] = lambda path: True) -> Callable[[str], bool]:
     def wanted(path: str) -> bool:
         try:
-            header = stored_header(path) if STORE_SIGN in path else read_header(path)
+            header = stored_header(path) if split_stored(path)[1] else read_header(path)
         except (OSError, SourceError):
             return False
         return header is not None and also(path) and in_project(Session(path, header, 0, 0), project)

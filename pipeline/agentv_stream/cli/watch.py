@@ -60,7 +60,7 @@ def watch(
     from agentv_stream.rates import rates_if
     from agentv_stream.settings import from_process
     from agentv_stream.sources.files import absolute, is_file, is_gone
-    from agentv_stream.stores.store import STORE_SIGN
+    from agentv_stream.stores.store import split_stored
 
     try:
         settings = from_process({"redact": redact, "log": log})
@@ -72,7 +72,7 @@ def watch(
             extra("textual", "watch", "the live view")
         period, _ = chosen_period(since, until, timezone, utc)
         names = list(targets or ())
-        logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
+        logs = [t for t in names if split_stored(t)[1] or (is_file(t) and not is_database(t))]
         files = list(dict.fromkeys(str(absolute(t)) for t in logs))
         folders = [t for t in names if t not in logs]
         if once and (missing := [t for t in folders if is_gone(t)]):  # otherwise wait for it

@@ -37,7 +37,7 @@ from agentv_stream.live.handover import Handover
 from agentv_stream.named_provider import named_provider
 from agentv_stream.redaction.redaction import Redaction, redactor_by
 from agentv_stream.sources.files import absolute, is_folder, is_there
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 
 Part = TypeVar("Part")
 
@@ -287,7 +287,7 @@ def _plan(paths: str | PathLike[str] | Iterable[str | PathLike[str]], provider: 
         raise UsageError(f"begin={begin!r}: expected start or end")
     names = [str(expanded(os.fspath(path))) for path in ((paths,) if isinstance(paths, (str, PathLike)) else paths)]
     for path in names:
-        if not is_there(path.partition(STORE_SIGN)[0]):
+        if not is_there(split_stored(path)[0]):
             raise SourceError(f"cannot follow {path}: no such file or folder")
     folders = [path for path in names if is_folder(path) or is_database(path)]
     roots = find_roots(folders, provider=provider) if folders or not names else []

@@ -15,7 +15,7 @@ from agentv_stream.following.growing_output import Mark, OutputState, kept_tail_
 from agentv_stream.following.register import Register
 from agentv_stream.outputs.naming import RESULT, TRANSCRIPT
 from agentv_stream.sources.files import is_there
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 
 LOOK_SECONDS = 2.0  # between two checks, by the follower's clock; longer if one takes long
 _SHARE = 50
@@ -144,7 +144,7 @@ class Repair:
 def _missing(session: Followed) -> str | None:
     """A log of the session that is gone."""
     logs = (one.path for one in session.inputs)
-    return next((path for path in logs if not is_there(path.partition(STORE_SIGN)[0])), None)
+    return next((path for path in logs if not is_there(split_stored(path)[0])), None)
 
 
 def _size(path: Path) -> int | None:

@@ -17,7 +17,7 @@ from agentv_stream.errors import SourceError
 from agentv_stream.following.growing import Change, GrowingFile, Mark, OpenFiles
 from agentv_stream.stores.changes import Changes
 from agentv_stream.stores.rows import ReadPart, StoredRow, read_rows
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import STORE_SIGN, split_stored
 
 SHARE = 50.0
 LOOK_SHARE = 10.0
@@ -27,7 +27,7 @@ Files = tuple[tuple[int, int] | None, ...]
 
 def is_stored(path: str) -> bool:
     """Whether a path names a session in a store: `STORE::SESSION`."""
-    return STORE_SIGN in path
+    return bool(split_stored(path)[1])
 
 
 class Stores:

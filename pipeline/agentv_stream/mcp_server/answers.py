@@ -27,7 +27,7 @@ from agentv_stream.discovery.show import session_pieces
 from agentv_stream.errors import UsageError
 from agentv_stream.redaction.redaction import Redaction, redactor_of
 from agentv_stream.searching.search import search_sessions
-from agentv_stream.stores.store import STORE_SIGN
+from agentv_stream.stores.store import split_stored
 from agentv_stream.summary import SessionReader
 
 MOST_BYTES = 20_000  # of an answer
@@ -135,7 +135,7 @@ class Answers:
 
     def _is_below_roots(self, path: str) -> bool:
         """Whether a log is below a root, also if links are followed."""
-        real = os.path.realpath(path.partition(STORE_SIGN)[0])
+        real = os.path.realpath(split_stored(path)[0])
         return any(real == place or real.startswith(place.rstrip("/") + "/") for place in self._places)
 
     def _reader(self, session: Session, messages: bool) -> SessionReader:
