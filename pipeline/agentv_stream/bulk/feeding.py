@@ -1,8 +1,8 @@
 """One batch of `tail --parquet`, in a process of its own: brings a data set up to date with the sessions at rest.
 
 In: an `Order` on standard input. Out: a `Delivery` on standard output. It is an `import --parquet --resume` of the
-followed logs, but for those that grow just now: so rows are those of an import, a session that was written before is
-replaced, and a process that is killed at any point leaves the data set as it was or as it shall be. Memory is that of
+followed logs without the logs that grow just now. So the rows are those of an import, and a session that was written
+before is replaced. A process that is killed at any point leaves the data set as it was, or complete. Memory is that of
 an import, and is free again afterwards.
 """
 
@@ -28,7 +28,7 @@ NICE = 5
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """What to write where. Paths are bytes: they need not be UTF-8.
+    """The work of a batch. Paths are bytes: they need not be UTF-8.
 
     `places` are the followed folders and files, `followed` the paths of the followed logs (`PATH::SESSION` in a store),
     `busy` those of sessions that grow. The other members are as for `import_sessions`.
@@ -72,7 +72,7 @@ def deliver(order: Order) -> Delivery:
         return path in followed and path not in busy
 
     sources = dict.fromkeys(split_stored(os.fsdecode(place))[0] for place in order.places)
-    for path in followed:  # a folder does not show what was rotated
+    for path in followed:  # a folder does not show rotated logs
         if not looks_like_session(path.rpartition("/")[2]) and not split_stored(path)[1]:
             sources[path] = None
     try:
@@ -93,7 +93,7 @@ def deliver(order: Order) -> Delivery:
     except Exception as error:  # the follower goes on, and reports it as a bug of ours
         return Delivery(error=f"bug: {type(error).__name__}: {error}"[:5000])
     failures = [(failure.source[:1000], failure.error[:500]) for failure in outcome.failures[:MOST_FAILURES]]
-    return Delivery(sessions=outcome.done, failures=failures)  # less than a pipe holds: nobody reads it yet
+    return Delivery(sessions=outcome.done, failures=failures)  # less than a pipe holds: the parent does not read it yet
 
 
 def _end_with_parent() -> None:

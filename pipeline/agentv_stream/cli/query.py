@@ -18,7 +18,7 @@ def query(
     ],
     dataset: Annotated[
         str | None,
-        typer.Argument(metavar="DATASET", help="A folder or URL; default: .agentv/dataset, else the kept figures."),
+        typer.Argument(metavar="DATASET", help="A folder or URL; default: .agentv/dataset, or the kept figures."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per row.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated, with a header.")] = False,
