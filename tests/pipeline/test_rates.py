@@ -1,7 +1,9 @@
 """Rates per token: the same prices as genai-prices computes, kept between runs, because its import takes long."""
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -115,3 +117,13 @@ def test_show_marks_a_context_window_that_the_log_does_not_state() -> None:
     assert all(re.fullmatch(r" = ~\d+ % of \d+,000", share) for share in contexts(grok))
     assert contexts(grok) and set(contexts(grok, "--no-prices")) == {""}
     assert all(re.fullmatch(r" = \d+ % of 200,000", share) for share in contexts(claude))
+
+
+@pytest.mark.parametrize("cache", ["--no-cache", "--cache"])  # read as a log, or from the kept figures
+def test_watch_compares_the_context_with_the_window_of_the_price_table(tmp_path: Path, cache: str) -> None:
+    shutil.copy(FIXTURES / "grok" / "messages.jsonl", tmp_path / "messages.jsonl")
+    os.utime(tmp_path / "messages.jsonl", (1_767_225_600, 1_767_225_600))
+    words = ("watch", str(tmp_path), "--json", "--once", "--since", "2020-01-01", cache)
+    row = json.loads(finished_text(*words).stdout)
+    assert row["context"] is None and 0 < row["estimated_context"] < 1
+    assert json.loads(finished_text(*words, "--no-prices").stdout)["estimated_context"] is None

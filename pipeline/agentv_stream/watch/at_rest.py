@@ -148,7 +148,10 @@ class AtRest:
             entry = self._kept.entries.get(separate.name)
             if session is None or figures is None:
                 continue
-            view = RestingView.of(session.path, figures, whole_figures(figures, self._rates), _changed_ms(session))
+            stated = figures.latest.context_window is not None or figures.latest.context_tokens is None
+            window = self._rates.window(figures.model) if self._rates is not None and not stated else None
+            filled = whole_figures(figures, self._rates)
+            view = RestingView.of(session.path, figures, filled, _changed_ms(session), window)
             if entry is None or not view.is_at_rest(now_ms):
                 others.append(separate.name)
                 continue

@@ -94,16 +94,20 @@ class Feed:
                 self._wanted = view.path
 
     def _estimate(self) -> None:
-        """Estimates the costs of the sessions that grew."""
+        """Estimates the costs of the sessions that grew, and finds the windows of their models."""
         if self._rates is None:
             return
         for number in self._grown:
             view = self.views.get(number)
-            if view is not None and view.known.cost is None:
+            if view is None:
+                continue
+            costs: list[int] | None = None
+            if view.known.cost is None:
                 session = session_figures(view.chain.observer, len(view.progress.open_calls))
                 costs = self._rates.estimate(session, session.spans())
-                with self._lock:
-                    view.estimated(None if costs is None else sum(costs) / PICO)
+            window = self._rates.window(view.known.model) if view.known.context is None else None
+            with self._lock:
+                view.estimated(None if costs is None else sum(costs) / PICO, window)
         self._grown.clear()
 
     def finish(self) -> None:

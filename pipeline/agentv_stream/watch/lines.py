@@ -80,6 +80,7 @@ def line_of(look: Look) -> dict[str, Any]:
         "cost_usd": look.cost,
         "estimated_cost_usd": look.estimate,
         "context": look.context,
+        "estimated_context": look.estimated_context,
         "first_edit_turn": look.first_edit,
     }
 

@@ -34,8 +34,10 @@ MOST_TOKENS = 10**15
 @dataclass(frozen=True)
 class Known:
     """The figures of a session's log so far. `tokens_out_whole`: the output is not only a lower bound. `estimate` is
-    the cost in dollars at list prices if the agent reports none. `ended` is the status of its last run, None if that
-    has not ended; `left` is the status that `show` gives if nothing follows."""
+    the cost in dollars at list prices if the agent reports none. `context` is the part of the context window in use, of
+    the window that the log states; `estimated_context` that of the model's largest window by the price table, if the
+    log states none. `ended` is the status of its last run, None if that has not ended; `left` is the status that `show`
+    gives if nothing follows."""
 
     agent: str
     cwd: str | None
@@ -50,6 +52,7 @@ class Known:
     cost: float | None
     estimate: float | None
     context: float | None
+    estimated_context: float | None
     first_edit: int | None
     prompt: str
     ended: Status | None
@@ -128,6 +131,7 @@ class SessionView:
     last_target: str = ""
     last_tool_ms: int | None = None
     estimate: float | None = None
+    listed_window: int | None = None  # the model's largest context by the price table
     prompt: str = ""
     lines: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_LINES))
     lines_made: int = 0
@@ -139,6 +143,7 @@ class SessionView:
         """Takes a batch that has passed all stages; `now_ms` is used for events without a time."""
         for event in batch.events:
             self._event(event, now_ms)
+        self._place(now_ms)
         text = self._log.render(batch).decode("utf-8", "replace")
         lines = text.splitlines()
         self.lines.extend(lines)
@@ -152,15 +157,21 @@ class SessionView:
                 ends = isinstance(event, SessionEnd) or (isinstance(event, ToolResult) and event.outcome == "unpaired")
                 if not ends:
                     self._event(event, now_ms)
+        self._place(now_ms)
         self._know()
+
+    def _place(self, now_ms: int) -> None:
+        """A log without a single event is as old as its file."""
+        if self.progress.last_event_ms is None:
+            self.progress.last_event_ms = now_ms
 
     def _know(self) -> None:
         self.known = _known_of(self, len(self.progress.open_calls))
 
-    def estimated(self, cost: float | None) -> None:
-        """Takes the estimated cost in dollars, for the thread that reads."""
-        self.estimate = cost
-        self.known = replace(self.known, estimate=cost)
+    def estimated(self, cost: float | None, window: int | None) -> None:
+        """Takes the estimated cost in dollars and the model's largest window, for the thread that reads."""
+        self.estimate, self.listed_window = cost, window
+        self._know()
 
     def _event(self, event: AnyEvent, now_ms: int) -> None:
         seen_ms = self.progress.take(event, now_ms)
@@ -207,8 +218,10 @@ class RestingView:
     lines_made: int = 0
 
     @classmethod
-    def of(cls, path: str, session: SessionFigures, figures: Figures, changed_ms: int) -> "RestingView":
-        """The view of a session with its figures, costs estimated."""
+    def of(
+        cls, path: str, session: SessionFigures, figures: Figures, changed_ms: int, window: int | None
+    ) -> "RestingView":
+        """The view of a session with its figures, costs estimated. `window` is the model's largest."""
         latest = session.latest
         dated = latest.event_ms is not None
         provider = get_provider(session.provider)
@@ -221,7 +234,7 @@ class RestingView:
             open_calls=latest.open_calls,
             resting=latest.answered and not has_end,
         )
-        return cls(path, _kept(path, session, figures), last, latest.waiting)
+        return cls(path, _kept(path, session, figures, window), last, latest.waiting)
 
     @property
     def last_event_ms(self) -> int | None:
@@ -253,7 +266,7 @@ def _share(used: int | None, window: int | None) -> float | None:
     return used / window if used is not None and window and max(used, window) < MOST_TOKENS else None
 
 
-def _kept(path: str, session: SessionFigures, figures: Figures) -> Known:
+def _kept(path: str, session: SessionFigures, figures: Figures, listed_window: int | None) -> Known:
     latest, tokens = session.latest, figures.tokens
     status = cast(Status, next(iter(figures.by_status)))  # counted by these
     window, used = latest.context_window, latest.context_tokens
@@ -271,6 +284,7 @@ def _kept(path: str, session: SessionFigures, figures: Figures) -> Known:
         cost=figures.cost_pico / PICO if figures.costed else None,
         estimate=figures.filled_pico / PICO if figures.estimated and not figures.costed else None,
         context=_share(used, window),
+        estimated_context=None if window else _share(used, listed_window),
         first_edit=latest.first_edit_turn,
         prompt="",
         ended=status if latest.ended else None,
@@ -299,6 +313,7 @@ def _known_of(view: SessionView, open_calls: int) -> Known:
         cost=pico(cost) / PICO if cost is not None and abs(cost) < MOST_USD else None,  # as figures are kept
         estimate=view.estimate if cost is None else None,
         context=_share(used, window),
+        estimated_context=None if window else _share(used, view.listed_window),
         first_edit=stats.figures.first_edit_turn,
         prompt=view.prompt,
         ended=left if chain.observer.over else None,

@@ -102,7 +102,8 @@ def cost_text(look: Look, digits: int, unknown: str) -> str:
 def details(look: Look, width: int) -> Text:
     """The lines below the table, about the session under the cursor: three of at most `width` columns."""
     cost = cost_text(look, 4, "?")
-    context = f"{look.context:.0%}" if look.context is not None else "?"
+    share = look.context if look.context is not None else look.estimated_context
+    context = f"{'~' if look.context is None else ''}{share:.0%}" if share is not None else "?"
     edit = f"turn {look.first_edit}" if look.first_edit is not None else "none"
     least = "" if look.tokens_out_whole or look.tokens_out is None else "≥"
     tokens = f"tokens in {count_text(look.tokens_in)} out {least}{count_text(look.tokens_out)}"

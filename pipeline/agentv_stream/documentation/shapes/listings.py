@@ -42,9 +42,9 @@ class SessionLine(Struct):
 class WatchLine(Struct):
     """A line of `watch --json`: the state of a session. Times are ISO 8601, UTC; for a log without times, when its file
     was last changed. Tokens, cost and context (the share of the window last in use) are null if the log does not say;
-    `estimated_cost_usd` is by list prices, if they are installed and the log names no cost. `last_tool` has the target
-    of the call while the session runs. `stalled` is the reason why it makes no progress, null if it does, or has
-    ended."""
+    `estimated_cost_usd` is by list prices, if they are installed and the log names no cost, and `estimated_context` the
+    share of the model's largest window, if the log names none. `last_tool` has the target of the call while the session
+    runs. `stalled` is the reason why it makes no progress, null if it does, or has ended."""
 
     time: str
     session_id: str
@@ -66,6 +66,7 @@ class WatchLine(Struct):
     cost_usd: float | None
     estimated_cost_usd: float | None
     context: float | None
+    estimated_context: float | None
     first_edit_turn: int | None
 
 
