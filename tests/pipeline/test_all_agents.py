@@ -108,7 +108,7 @@ def test_nothing_is_imported_that_an_answer_does_not_need(tmp_path: Path) -> Non
     """Importing every provider took longer than all the rest."""
     make_folder(tmp_path / "logs", 2)
     code = (
-        "import sys; from agentv_stream.bulk.run import summarize_groups as add;"
+        "import sys; from agentv_stream.bulk import summarize_groups as add;"
         f"done = add([{str(tmp_path / 'logs')!r}], cache=True).done;"
         "print(done, *(name for name in sys.modules if name.startswith('agentv_stages.providers.')"
         " or name in ('genai_prices', 'typer', 'rich', 'importlib.metadata')))"

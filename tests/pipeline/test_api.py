@@ -5,6 +5,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -12,6 +13,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import agentv_stream
+from agentv_stages.session.parts import MakeStage
 from agentv_stream.api.adapter import Adapter, NormalizedCall
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.checks.spec import Spec, SpecCase
@@ -86,6 +88,10 @@ NOT_OPENED = (
 """Their parts are not part of this API."""
 
 
+LAZY = {"Executor": Executor, "MakeStage": MakeStage}
+"""Types that a module imports for type checkers alone, because they take longer than most answers."""
+
+
 def _classes(annotation: object) -> Iterator[type]:
     """Our classes in an annotation, at any depth."""
     inner: tuple[Any, ...] = get_args(annotation)
@@ -103,7 +109,7 @@ def _classes(annotation: object) -> Iterator[type]:
 def _signatures(name: str, thing: object) -> Iterator[tuple[str, object]]:
     """Annotations of a function, of fields, and of the public methods and properties of a class."""
     if inspect.isfunction(thing):
-        yield from ((name, hint) for hint in get_type_hints(inspect.unwrap(thing)).values())
+        yield from ((name, hint) for hint in get_type_hints(inspect.unwrap(thing), None, LAZY).values())
     if not inspect.isclass(thing) or name in NOT_OPENED:
         return
     fields: Iterable[str] = getattr(thing, "__struct_fields__", getattr(thing, "__dataclass_fields__", ()))

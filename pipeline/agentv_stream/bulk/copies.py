@@ -7,6 +7,7 @@ copy of it.
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,12 +16,14 @@ from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Unit
-from agentv_stream.discovery.header import read_header
 from agentv_stream.errors import SourceError
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.sources.files import content_size, first_unpacked
 from agentv_stream.sources.folder import companions_of
 from agentv_stream.sources.packed_folder import unpacked_name
+
+if TYPE_CHECKING:
+    from agentv_stream.discovery.header import Header
 
 HEAD, LONGER_HEAD = 1024, 16 * 1024  # bytes; the second is held in memory for each file of a large group
 FEW = 8
@@ -138,7 +141,7 @@ def _parts(unit: Unit, folder: Folder) -> int:
     """How many files of sub-agents are read with a log: beside a copy of it there may be none, and they would count as
     sessions."""
     try:
-        header = None if object_store.is_url(unit.source) else read_header(unit.place)
+        header = None if object_store.is_url(unit.source) else _header(unit.place)
     except (OSError, SourceError):
         return 0
     return len(companions_of(get_provider(header.provider), unit.place, folder=folder)) if header is not None else 0
@@ -162,7 +165,13 @@ def _begins_with(whole: str, place: str) -> bool:
 def _same_session(unit: Unit, whole: Unit) -> bool:
     if object_store.is_url(unit.source) or object_store.is_url(whole.source):
         return unpacked_name(unit.source).rpartition("/")[2] == unpacked_name(whole.source).rpartition("/")[2]
-    first, other = read_header(unit.place), read_header(whole.place)
+    first, other = _header(unit.place), _header(whole.place)
     if first is None or other is None:
         return False
     return (first.provider, first.session_id) == (other.provider, other.session_id)
+
+
+def _header(place: str) -> "Header | None":
+    from agentv_stream.discovery.header import read_header  # with the decoders; most folders have no two such files
+
+    return read_header(place)

@@ -1,26 +1,18 @@
-"""Sends units to the workers and collects the outcomes: counted and merged, or in the order of the units."""
+"""Sends units to the workers. In: units. Out: the report of each task as it ends, or outcomes in the order of units."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from itertools import chain
 from multiprocessing import current_process
-from typing import TYPE_CHECKING
 
 from agentv_stream.bulk.engine import Crew
-from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.relay import fits, relay
-from agentv_stream.bulk.unit import Done, Report, Separate, Task, Unit, Work
+from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
 from agentv_stream.bulk.worker import do_task, read_report
-
-if TYPE_CHECKING:
-    from agentv_stream.bulk.grouping import Grouping
-    from agentv_stream.bulk.kept_figures import KeptFigures  # SQLite: 5 ms that only a cache needs
 
 SMALL_BYTES = 16 * 1024 * 1024
 DIED = "the worker that read it died (out of memory?)"
-Watch = Callable[[Report, Task], None]
 
 
 def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:
@@ -36,61 +28,6 @@ def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | E
 def _are_small(units: Sequence[Unit]) -> bool:
     """Whether one core has added up all before a pool has started; the sizes of sessions in stores are not known."""
     return sum(unit.size for unit in units) < SMALL_BYTES and all(unit.session is None for unit in units)
-
-
-def do_all(
-    crew: Crew,
-    work: Work,
-    units: Sequence[Unit],
-    outcome: Outcome,
-    on_report: Watch | None,
-    claimed: Iterable[str] = (),
-    kept: "KeptFigures | None" = None,
-    grouping: "Grouping | None" = None,
-) -> None:
-    """Runs all units through the workers, except the `kept` ones; counts and merges the outcomes. Sessions whose
-    figures are to be grouped go to `grouping`.
-
-    Units that are `claimed`, or turn out to belong to another one's session, are `parts` and do not count.
-    """
-    covered = set(claimed)
-    separate: dict[str, Separate] = {}
-
-    def merge(figures: Separate) -> None:
-        outcome.summary.merge(figures.summary)
-        if figures.session is not None and grouping is not None:
-            grouping.add(figures.session)
-
-    known, waiting = ([], units) if kept is None else kept.take(units)
-    for report, task in chain(known, reports(crew, work, waiting)):
-        for done in report.done:
-            outcome.take(done)
-            covered |= done.parts
-        if report.summary is not None:
-            outcome.summary.merge(report.summary)
-        for separated in report.separate:
-            if separated.certain:
-                merge(separated)
-            else:
-                separate[separated.name] = separated
-        if kept is not None:
-            kept.note(report)
-        if on_report is not None:
-            on_report(report, task)
-    for unit in units:  # a copy of this unit belongs to another session
-        if not covered.isdisjoint(unit.copies):
-            covered.add(unit.name)
-    for name, separated in separate.items():
-        if name not in covered:
-            merge(separated)
-    if grouping is not None:
-        outcome.summary.merge(grouping.summary)
-    outcome.parts = sorted(covered.intersection(unit.name for unit in units))
-    outcome.bytes -= sum(unit.size for unit in units if unit.name in covered and unit.name in separate)
-    total = outcome.summary.total()
-    outcome.done, outcome.records, outcome.faults = total.sessions, total.records, dict(sorted(total.faults.items()))
-    outcome.others.sort()
-    outcome.failures.sort(key=lambda failure: failure.source)
 
 
 def in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:

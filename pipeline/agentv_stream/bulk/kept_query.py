@@ -14,8 +14,7 @@ from agentv_stages.model.event import FAILED_OUTCOMES
 from agentv_stages.model.times import nearest_date_ms
 from agentv_stages.model.tokens import FIELDS
 from agentv_stream.bulk.all_agents import agents_units
-from agentv_stream.bulk.dispatch import enough, reports
-from agentv_stream.bulk.engine import open_engine
+from agentv_stream.bulk.collecting import reports_of
 from agentv_stream.bulk.find import Trouble
 from agentv_stream.bulk.kept_figures import KeptFigures
 from agentv_stream.bulk.query import empty_connection
@@ -80,8 +79,8 @@ def kept_sessions() -> list[tuple[str, SessionFigures]]:
     known, waiting = kept.take(units)
     found: dict[str, SessionFigures] = {}
     covered: set[str] = set()
-    with open_engine(enough("process", waiting, work)) as crew:
-        for report, _ in chain(known, reports(crew, work, waiting)):
+    with reports_of(work, waiting) as read:
+        for report, _ in chain(known, read):
             kept.note(report)
             for done in report.done:
                 covered |= done.parts

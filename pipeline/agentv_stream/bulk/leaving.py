@@ -4,15 +4,11 @@ Half-written files of a run that was killed have its mark; the next run at the s
 """
 
 import os
-import shutil
 import signal
-import tempfile
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from itertools import count
-from multiprocessing import parent_process
-from multiprocessing.connection import wait
 from pathlib import Path
 
 _ENDING = frozenset(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -26,8 +22,11 @@ def temporary(folder: Path | None, mark: str) -> Path:
 
     The file is removed when the worker has to end; the name is registered before the file exists.
     """
-    where = folder if folder is not None else Path(tempfile.gettempdir())
-    place = where / f".{mark}-{os.getpid()}-{next(_NUMBERS)}.tmp"
+    if folder is None:
+        from tempfile import gettempdir
+
+        folder = Path(gettempdir())
+    place = folder / f".{mark}-{os.getpid()}-{next(_NUMBERS)}.tmp"
     _temporary.add(place)
     return place
 
@@ -88,6 +87,8 @@ def obey_parent() -> None:
     signal.signal(signal.SIGTERM, lambda number, frame: end())
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)  # see `undisturbed`
+    from multiprocessing import parent_process  # 10 ms that only a worker needs
+
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
@@ -110,12 +111,16 @@ def undisturbed() -> Generator[None]:
 
 
 def _end_after(sentinel: int) -> None:
+    from multiprocessing.connection import wait
+
     wait([sentinel])
     end()
 
 
 def remove_temporary() -> None:
     """Removes all registered half-written files of all processes."""
+    import shutil
+
     for place in list(_temporary):
         if place.is_dir():
             shutil.rmtree(place, ignore_errors=True)

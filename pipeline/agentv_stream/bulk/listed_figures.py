@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentv_stages.figures.merge import Figures, Summary
 from agentv_stages.figures.session_figures import SessionFigures
-from agentv_stream.bulk.dispatch import enough, reports
-from agentv_stream.bulk.engine import open_engine
+from agentv_stream.bulk.collecting import reports_of
 from agentv_stream.bulk.grouping import Grouping
 from agentv_stream.bulk.kept_figures import KeptFigures
 from agentv_stream.bulk.unit import Unit, Work, printable
@@ -33,8 +32,8 @@ def figures_of(
     kept = KeptFigures(cache_file() if cache else None, work, rates) if cache else None
     known, waiting = kept.take(units) if kept is not None else ([], units)
     found: dict[str, Figures] = {}
-    with open_engine(enough("process", waiting, work)) as crew:
-        for report, _ in chain(known, reports(crew, work, waiting)):
+    with reports_of(work, waiting) as read:
+        for report, _ in chain(known, read):
             if kept is not None:
                 kept.note(report)
             for separate in report.separate:

@@ -1,13 +1,16 @@
 """The outcome of a bulk run."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from agentv_stages.figures.merge import Summary
-from agentv_stream.bulk.find import Trouble
 from agentv_stream.bulk.unit import Done, Unit, printable
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SourceError, UsageError
+
+if TYPE_CHECKING:
+    from agentv_stream.bulk.find import Trouble
 
 
 class Failure(msgspec.Struct):
@@ -60,7 +63,7 @@ class Outcome:
         self.bytes += done.unit.size + sum(companion.size for companion in done.companions)
 
 
-def failures_of(trouble: Trouble) -> list[Failure]:
+def failures_of(trouble: "Trouble") -> list[Failure]:
     """Places that could not be listed."""
     return [Failure(place, printable(str(error))[0], type(error).__name__) for place, error in trouble]
 
@@ -76,3 +79,11 @@ def error_of(done: Done) -> AgentvStreamError:
         "UsageError": UsageError,
     }
     return known.get(done.kind or "", SourceError)(done.error or "")
+
+
+def note_copies(units: list[Unit], outcome: Outcome) -> None:
+    """Notes how many files are copies of others."""
+    count = sum(len(unit.copies) for unit in units)
+    if count:
+        many = "files are copies of others" if count > 1 else "file is a copy of another"
+        outcome.notes.append(f"{count:,} {many}; what they hold counts once")

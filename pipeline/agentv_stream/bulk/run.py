@@ -1,4 +1,4 @@
-"""Bulk work as a whole, and its public functions. In: sources. Out: outputs, one row per session, and an outcome."""
+"""Bulk work as a whole. In: sources. Out: outputs, one row per session, and an outcome; or results in order."""
 
 import os
 import time
@@ -13,20 +13,19 @@ import msgspec
 
 from agentv_stages.figures.result import Result
 from agentv_stages.model.payload import printable_path
-from agentv_stages.model.visible import counted
 from agentv_stages.session.parts import MakeStage
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
+from agentv_stream.bulk.collecting import Watch, collect
+from agentv_stream.bulk.dispatch import enough, in_order, reports
 from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Sources, Trouble, find_units, listed
-from agentv_stream.bulk.grouping import Grouping, dimensions_of
 from agentv_stream.bulk.import_run import ImportRun
-from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
+from agentv_stream.bulk.outcome import Outcome, error_of, failures_of, note_copies
 from agentv_stream.bulk.own_stages import names_of
 from agentv_stream.bulk.places import absolute, check_places, dataset_place, is_output, state_place
 from agentv_stream.bulk.state import Progress
 from agentv_stream.bulk.unit import Unit, Work, printable
-from agentv_stream.discovery.period import ALWAYS, IN_UTC, Period, Zone
+from agentv_stream.discovery.period import ALWAYS, Period
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import Export
@@ -155,7 +154,7 @@ def import_sessions(
         if only is not None:
             units = [unit for unit in units if only(unit.path)]
         outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
-        _note_copies(units, outcome)
+        note_copies(units, outcome)
         if not units:  # a folder that is not mounted, a search without results: keep what earlier runs wrote
             outcome.notes.append("nothing was found to read; the outputs are unchanged")
             outcome.outputs = {}
@@ -171,7 +170,7 @@ def import_sessions(
             with ExitStack() as engines:  # ended before the state is free for others
                 engines.push(stack.pop_all())
                 crew = opened or engines.enter_context(open_engine(enough(engine, waiting, work), workers))
-                do_all(crew, work, waiting, outcome, on_report, run.claimed)
+                collect(reports(crew, work, waiting), waiting, outcome, on_report, run.claimed)
                 run.settle(crew)
             run.finish(on_result)
             if export is not None and export.endpoint is not None:
@@ -234,96 +233,3 @@ def _results(
                 yield decode(bytes(done.result))
             elif not skip:
                 raise error_of(done)
-
-
-def summarize_groups(
-    sources: Sources | None,
-    *,
-    by: str | Sequence[str] = "all",
-    zone: Zone = IN_UTC,
-    period: Period = ALWAYS,
-    engine: str | Executor = "process",
-    workers: int | None = None,
-    provider: str | None = None,
-    subagents: bool = True,
-    prices: bool | None = False,
-    sequences: bool = False,
-    records: Iterable[MakeStage] = (),
-    stages: Iterable[MakeStage] = (),
-    cache: bool = False,
-    roots: Sequence[str] = (),
-    machine: str | None = None,
-    on_found: Callable[[int, int], None] | None = None,
-    on_report: Watch | None = None,
-) -> Outcome:
-    """The figures of many sessions, merged by group, in `summary` (`groups`, `total()`); nothing is written. `sources`
-    None are all sessions of all agents on this machine.
-
-    `by` is one or two (`day,model`) of all, machine (the name `machine`, the same for all sessions), provider, project
-    (the Git repository, otherwise the folder), branch, session, model, hour, day, week and month; with `tool` the
-    figures' `tools` distinguish them. `below` of the summary
-    has the groups within the groups. Figures belong to the time and model of their calls, in `zone`; only those in
-    `period` count. `sequences` keeps each session's tools in order. `prices` adds estimated costs (extra `prices`;
-    None: if it is installed). `cache` keeps the figures of each session between runs, and reads only new or changed
-    sessions (`cached` counts the others); with `sequences`, `records` or `stages` everything is read.
-    The other arguments are as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any
-    order; msgspec writes and reads them as JSON.
-
-    Raises: UsageError, SourceError (none of the sources exists).
-    """
-    begun = time.monotonic()
-    named_provider(provider)
-    rates = None
-    if prices is not False:
-        from agentv_stream.rates import rates_if
-
-        rates = rates_if(prices)
-    grouping = Grouping(dimensions_of(by), zone, period, None if rates is None else rates.estimate, machine)
-    trouble: Trouble = []
-    units = _units(sources, provider, roots, trouble)
-    kept = None
-    work = Work(
-        results=False, apart=True, sequences=sequences, provider=provider, subagents=subagents,
-        records=names_of("records", records), stages=names_of("stages", stages),
-    )  # fmt: skip
-    if cache and not (sequences or work.records or work.stages):
-        from agentv_stream.bulk.kept_figures import KeptFigures
-        from agentv_stream.discovery.places import cache_file
-
-        kept = KeptFigures(cache_file(), work, rates)
-    elif rates is not None:
-        from agentv_stream.discovery.kept_rates import read_rates
-
-        read_rates(rates)
-    outcome = Outcome(found=len(units), failures=failures_of(trouble))
-    _note_copies(units, outcome)
-    if on_found is not None:
-        on_found(len(units), sum(unit.size for unit in units))
-    with open_engine(enough(engine, units, work), workers) as crew:
-        do_all(crew, work, units, outcome, on_report, kept=kept, grouping=grouping)
-    if rates is not None and outcome.summary.total().estimated:
-        outcome.price_table = rates.table
-    if grouping.undated:
-        outcome.notes.append(f"{counted(grouping.undated, 'session')} without times are in no period")
-    if kept is not None:
-        kept.save()
-        outcome.cached = kept.held
-        outcome.notes += kept.notes
-    outcome.seconds = time.monotonic() - begun
-    return outcome
-
-
-def _units(sources: Sources | None, provider: str | None, roots: Sequence[str], trouble: Trouble) -> list[Unit]:
-    if sources is not None:
-        return find_units(listed(sources), provider, roots, trouble)
-    from agentv_stream.bulk.all_agents import agents_units
-    from agentv_stream.discovery.places import find_roots
-
-    return agents_units(find_roots(provider=provider, configured=roots), trouble)
-
-
-def _note_copies(units: list[Unit], outcome: Outcome) -> None:
-    count = sum(len(unit.copies) for unit in units)
-    if count:
-        many = "files are copies of others" if count > 1 else "file is a copy of another"
-        outcome.notes.append(f"{count:,} {many}; what they hold counts once")

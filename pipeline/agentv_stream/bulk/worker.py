@@ -24,19 +24,14 @@ from agentv_stages.figures.session_figures import session_figures
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.payload import NULL, printable_path
-from agentv_stages.sinks.outputs import Wanted
 from agentv_stages.sinks.suffixes import SPANS
-from agentv_stream.bulk import object_store, rows
-from agentv_stream.bulk.document_file import DocumentFile
+from agentv_stream.bulk import object_store
 from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.object_store import is_url
 from agentv_stream.bulk.own_stages import stages_of
-from agentv_stream.bulk.session_outputs import SessionOutputs
-from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work, printable
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SinkError
-from agentv_stream.outputs.documents import AtifDocument
 from agentv_stream.outputs.durable import SYNC, together
 from agentv_stream.outputs.naming import LETTERS, TRANSCRIPT, safe_part
 from agentv_stream.outputs.session_name import FixedIdentity, Log
@@ -46,6 +41,9 @@ from agentv_stream.summary import SessionReader, without_collector
 if TYPE_CHECKING:
     from agentv_stages.findings import Findings
     from agentv_stages.trajectory.trace_events import TraceList
+    from agentv_stream.bulk.document_file import DocumentFile
+    from agentv_stream.bulk.session_outputs import SessionOutputs
+    from agentv_stream.bulk.staging import Staging
     from agentv_stream.pages.making import PageMaker
 
 TAIL_BYTES = 4096
@@ -109,6 +107,8 @@ class Worker:
         """Reads every unit; a unit's failure is put into the report."""
         work, report, name = self.work, self.report, self.name
         if work.dataset is not None and work.state is not None:
+            from agentv_stream.bulk.staging import Staging
+
             self.staging = Staging(work.state, name)
         try:
             with together() as batch:
@@ -202,7 +202,18 @@ class Session:
             raise
         provider, log = safe_part(reader.provider.name), Log(unit.place, unit.name, unit.mtime_ns // 1_000_000)
         # It knows the observer alone: a reference to the session would leave it to the garbage collector, which rests.
-        identity = self.identity = FixedIdentity(reader.observer, log, work.target)
+        self.identity = FixedIdentity(reader.observer, log, work.target)
+        if self.takes_messages:
+            self._open_outputs(provider, self.identity)
+        return reader
+
+    def _open_outputs(self, provider: str, identity: FixedIdentity) -> None:
+        from agentv_stages.sinks.outputs import Wanted  # 15 ms that figures alone do not need
+        from agentv_stream.bulk.document_file import DocumentFile
+        from agentv_stream.bulk.session_outputs import SessionOutputs
+        from agentv_stream.outputs.documents import AtifDocument
+
+        work = self.worker.work
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", provider)
             wanted = Wanted(traces=work.dump_traces)
@@ -216,7 +227,6 @@ class Session:
         if work.export is not None and work.state is not None:
             wanted = Wanted(transcript=False, spans=work.export.options, redactor=work.export.redactor)
             self.spans = SessionOutputs(object_store.join(work.state, "spans"), self.key, work.run, identity, wanted)
-        return reader
 
     def read(self) -> None:
         """Reads the whole unit. Raises: AgentvStreamError."""
@@ -323,7 +333,9 @@ class Session:
         if work.state is not None and unit.session is None:
             done.tail = tail_of(unit.place, unit.size)
 
-    def _stage(self, staging: Staging, batch: Batch, key: str) -> None:
+    def _stage(self, staging: "Staging", batch: Batch, key: str) -> None:
+        from agentv_stream.bulk import rows  # with the evaluators
+
         most = self.worker.work.text_chars
         for message in batch.messages:
             staging.add("messages", rows.message_row(key, message, most), most)
@@ -359,6 +371,8 @@ class Session:
             self.done.spans = self.spans.places.get(SPANS)
         staging = self.worker.staging
         if staging is not None:
+            from agentv_stream.bulk import rows
+
             staging.add("sessions", rows.session_row(self.key, self.unit.name, result, observer.facts.started_ms))
             for row in rows.finding_rows(self.key, self.findings.finish() if self.findings is not None else ()):
                 staging.add("findings", row)

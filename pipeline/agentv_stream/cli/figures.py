@@ -11,7 +11,7 @@ from agentv_stages.model.times import iso
 from agentv_stages.model.visible import counted
 from agentv_stream.bulk.grouping import Dimension, dimensions_of
 from agentv_stream.bulk.outcome import Outcome
-from agentv_stream.bulk.run import summarize_groups
+from agentv_stream.bulk.summarizing import summarize_groups
 from agentv_stream.cli.figure_rows import Order, check_order, groups_json, print_table, rows_csv
 from agentv_stream.cli.importing import exit_code, tell_failures, with_listed, write_json
 from agentv_stream.cli.interrupting import exit_code as ended_by

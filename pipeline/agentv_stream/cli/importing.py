@@ -4,7 +4,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -13,8 +13,6 @@ from agentv_stages.figures.merge import Figures
 from agentv_stages.model.payload import indented_json
 from agentv_stages.model.visible import counted, visible
 from agentv_stream.bulk.outcome import Outcome
-from agentv_stream.bulk.run import import_sessions
-from agentv_stream.cli.exporting import check_export
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
@@ -23,12 +21,12 @@ from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import check_one_user, print_bytes, redact_messages, say, start_log, to_stdout
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
-from agentv_stream.logs import Log
-from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.publish import publish_now
-from agentv_stream.redaction.redaction import redaction_of, redactor_for
 from agentv_stream.settings import from_process
 from agentv_stream.units import count_text
+
+if TYPE_CHECKING:
+    from agentv_stream.logs import Log
 
 SCHEMA = "agentv_stream.import_report.v1"
 PLAN_SCHEMA = "agentv_stream.import_plan.v1"
@@ -73,6 +71,11 @@ def import_all(
     quiet: bool,
 ) -> int:
     """Imports; returns the exit code. `when`: the arguments of `chosen_period`; `exported`: options of spans."""
+    from agentv_stream.bulk.run import import_sessions  # here: `stats` shares the functions below
+    from agentv_stream.cli.exporting import check_export
+    from agentv_stream.otel.options import export_of
+    from agentv_stream.redaction.redaction import redaction_of, redactor_for
+
     try:
         period, _ = chosen_period(*when)
         settings = from_process({"sync": wanted.sync, "redact": wanted.redact, **(exported or {})})
@@ -140,7 +143,7 @@ def import_all(
     return code
 
 
-def _tell_totals(outcome: Outcome, log: Log) -> None:
+def _tell_totals(outcome: Outcome, log: "Log") -> None:
     """The last line."""
     figures = outcome.summary.total()
     log(

@@ -6,7 +6,6 @@ Every part is untrusted, the agent's session id too: it may contain separators, 
 import errno
 import os
 import re
-import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -104,4 +103,4 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
 def temporary_name(path: Path) -> Path:
     """A hidden name beside a file, for its later replacement. Random: no program can put a link there before, and the
     files of a killed process are not in the way of another with its id, as in containers."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    return path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
