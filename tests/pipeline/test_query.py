@@ -34,7 +34,9 @@ DOCS = Path(__file__).parents[2] / "docs" / "queries.md"
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("query")
     make_folder(root / "in")
-    import_sessions([root / "in"], parquet=root / "d", engine="serial")
+    spec = root / "spec.yaml"
+    spec.write_text("assertions:\n- {type: execution-metrics, max_tool_calls: 6}\n", encoding="utf-8")
+    import_sessions([root / "in"], parquet=root / "d", specs=[spec], engine="serial")
     return root / "d"
 
 
@@ -292,7 +294,7 @@ def test_mistakes_are_told(dataset: Path) -> None:
     none = CliRunner().invoke(app, ["query", "SELECT * FROM session", str(dataset)])
     assert none.exit_code == 2
     assert none.stderr.endswith(
-        "\nthere are sessions, messages, calls, tool_calls, faults, findings, turns, tokens, calls_by_tool\n"
+        "\nthere are sessions, messages, calls, tool_calls, faults, findings, verdicts, turns, tokens, calls_by_tool\n"
     )
 
 

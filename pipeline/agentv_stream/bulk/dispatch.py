@@ -48,7 +48,7 @@ def reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Rep
     for number, unit in enumerate(together):
         task = Task(number, (unit,))
         report = None
-        if crew.context is not None and not work.include_trace:  # a list of events is in one process
+        if crew.context is not None and not work.include_trace and work.checks is None:  # these are in one process
             report = relay(work, task, crew.context, crew.workers)
         if report is None:
             separate_tasks.append(unit)

@@ -18,7 +18,7 @@ from agentv_stream.bulk.find import looks_like_session
 from agentv_stream.bulk.places import dataset_place
 from agentv_stream.bulk.run import import_sessions
 from agentv_stream.bulk.state import Progress
-from agentv_stream.bulk.unit import Work
+from agentv_stream.bulk.unit import Checks, Work
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.redaction.redaction import Redaction
 from agentv_stream.stores.store import split_stored
@@ -42,6 +42,7 @@ class Order(Struct, frozen=True, kw_only=True):
     watch: tuple[str, ...] = ()
     machine: str | None = None
     redaction: Redaction | None = None
+    checks: Checks | None = None
     sync: bool = True
 
 
@@ -57,11 +58,22 @@ def check_dataset(order: Order) -> None:
     """Raises: UsageError for a data set that was written with other options, SourceError."""
     place = dataset_place(order.dataset, order.machine)
     work = Work(
-        dataset=place, provider=order.provider, watch=order.watch, machine=order.machine, redaction=order.redaction
-    )
+        dataset=place, provider=order.provider, watch=order.watch, machine=order.machine, redaction=order.redaction,
+        checks=order.checks,
+    )  # fmt: skip
     state = Progress(object_store.join(place, "_state"))
     if state.before(work, True) == "anew" and not state.damaged:
         raise UsageError(f"--parquet: {order.dataset} was written with other options, or beside other outputs")
+
+
+def check_specs(checks: Checks | None) -> None:
+    """Raises: UsageError if specs say something else than at the start: one data set has verdicts of one state."""
+    if checks is None:
+        return
+    from agentv_stream.bulk.judging import load_specs
+
+    if load_specs(checks.specs, checks.case).checks != checks:
+        raise UsageError(f"{', '.join(checks.specs)} changed since the start")
 
 
 def deliver(order: Order) -> Delivery:
@@ -76,6 +88,7 @@ def deliver(order: Order) -> Delivery:
         if not looks_like_session(path.rpartition("/")[2]) and not split_stored(path)[1]:
             sources[path] = None
     try:
+        check_specs(order.checks)
         outcome = import_sessions(
             [source for source in sources if os.path.lexists(source)],
             parquet=order.dataset,
@@ -84,6 +97,8 @@ def deliver(order: Order) -> Delivery:
             provider=order.provider,
             watch=order.watch,
             machine=order.machine,
+            specs=order.checks.specs if order.checks is not None else (),
+            case=order.checks.case if order.checks is not None else None,
             redact=order.redaction or False,
             sync=order.sync,
             only=is_ready,

@@ -29,7 +29,7 @@ def manifest_of(root: str) -> "Manifest":
 
 
 def open_dataset(root: str, table: str) -> Any:
-    """One table (`sessions`, `messages`, `tool_calls`, `faults`, `findings`) as a `pyarrow.dataset.Dataset`.
+    """One table (of `tables.TABLES`, such as `sessions`) as a `pyarrow.dataset.Dataset`.
 
     It also has the columns `provider`, `day` and `machine`, which are in the paths; `machine` is null without one.
 

@@ -7,8 +7,10 @@ Docs: docs/queries.md.
 """
 
 import re
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,17 +93,15 @@ def run_query(
 
     Raises: UsageError for SQL that DuckDB refuses or that would write, SourceError for a data set that cannot be read.
     """
+    duckdb = extra("duckdb", "query", "a query")
     if dataset is None:
         from agentv_stream.bulk.kept_query import VIEW_NAMES, connect_kept
 
-        connection, names = connect_kept(zone), VIEW_NAMES
+        names, open_views = VIEW_NAMES, partial(nullcontext, connect_kept(zone))
     else:
-        connection, names = connect(dataset, zone), tuple(VIEWS)
-    duckdb = extra("duckdb", "query", "a query")
+        names, open_views = tuple(VIEWS), partial(connect, dataset, zone)
     try:
-        with connection:
-            _check_reading(connection, sql)
-            return _answer(connection, sql)
+        return _answer(open_views, sql)
     except duckdb.IOException as error:
         raise SourceError(f"{dataset}: {error}") from error
     except duckdb.CatalogException as error:
@@ -114,20 +114,27 @@ def run_query(
         raise _refused(error) from error
 
 
-def _answer(connection: Any, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Runs a query on a thread of its own: DuckDB does not always look for Ctrl-C while it waits for its workers."""
+def _answer(open_views: Callable[[], Any], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Runs a query on a thread of its own: DuckDB does not always look for Ctrl-C while it waits for its workers, and
+    makes a RuntimeError of it."""
+    opened: list[Any] = []
 
     def run() -> tuple[list[str], list[tuple[Any, ...]]]:
-        found = connection.execute(sql)
-        names = [str(column[0]) for column in found.description or ()]
-        return names, found.fetchall() if names else []
+        with open_views() as connection:
+            opened.append(connection)
+            _check_reading(connection, sql)
+            found = connection.execute(sql)
+            names = [str(column[0]) for column in found.description or ()]
+            return names, found.fetchall() if names else []
 
     with ThreadPoolExecutor(1) as threads:
         answer = threads.submit(run)
         try:
             return answer.result()
         except KeyboardInterrupt:
-            connection.interrupt()
+            while not wait([answer], 0.05).done:  # an interrupt before the query begins has no effect
+                for connection in opened:
+                    connection.interrupt()
             raise
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from os import PathLike
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -31,6 +31,9 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.otel.options import Export
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.redaction.redaction import Redaction, redaction_by
+
+if TYPE_CHECKING:
+    from agentv_stream.bulk.judging import Loaded
 
 
 def import_sessions(
@@ -57,6 +60,8 @@ def import_sessions(
     dump_traces: bool = False,
     include_trace: bool = False,
     machine: str | None = None,
+    specs: Sequence[str | PathLike[str]] = (),
+    case: str | None = None,
     roots: Sequence[str] = (),
     period: Period = ALWAYS,
     dry_run: bool = False,
@@ -89,6 +94,8 @@ def import_sessions(
     into its result, at most 10,000.
     `only` is called with the path of each session found (`PATH::ID` in a store) and says whether it is read; with
     `resume` the rows of the others stay as they are.
+    `specs` are files of specs: the verdict of each case that applies to a session (as in `check`; `case` chooses one)
+    is in its result and in table `verdicts` of the data set. Their warnings are notes of the outcome.
     `machine` is put into the results; each machine has its own part of the data set, below `machine=NAME`.
     `on_result` is called with each result as JSON, in the order of `jsonl`, after all is written.
 
@@ -96,6 +103,7 @@ def import_sessions(
     """
     begun = time.monotonic()
     named_provider(provider)
+    loaded = _loaded(specs, case)
     own_records, own_stages = names_of("records", records), names_of("stages", stages)
     outputs = (
         ("transcripts", transcripts),
@@ -146,6 +154,7 @@ def import_sessions(
             dump_traces=dump_traces,
             include_trace=include_trace,
             machine=machine,
+            checks=None if loaded is None else loaded.checks,
         )
         SYNC.set(sync)
         assert work.state is not None
@@ -154,6 +163,7 @@ def import_sessions(
         if only is not None:
             units = [unit for unit in units if only(unit.path)]
         outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
+        outcome.notes += [] if loaded is None else [f"warning: {warning}" for warning in loaded.warnings]
         note_copies(units, outcome)
         if not units:  # a folder that is not mounted, a search without results: keep what earlier runs wrote
             outcome.notes.append("nothing was found to read; the outputs are unchanged")
@@ -233,3 +243,14 @@ def _results(
                 yield decode(bytes(done.result))
             elif not skip:
                 raise error_of(done)
+
+
+def _loaded(specs: Sequence[str | PathLike[str]], case: str | None) -> "Loaded | None":
+    """Raises: UsageError."""
+    if not specs:
+        if case is not None:
+            raise UsageError("--case needs --check SPEC")
+        return None
+    from agentv_stream.bulk.judging import load_specs  # with the evaluators
+
+    return load_specs(specs, case)

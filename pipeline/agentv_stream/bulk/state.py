@@ -76,6 +76,7 @@ def recipe(work: Work) -> str:
         work.text_chars,
         *(("machine", work.machine) if work.machine is not None else ()),
         *((work.records, work.stages) if work.records or work.stages else ()),
+        *(("checks", work.checks.digest) if work.checks is not None else ()),
         *(("pages", work.pages) if work.pages is not None else ()),
         *(("redacted", work.redaction.rules, work.redaction.allow) if work.redaction is not None else ()),
         *((work.export.options, work.export.endpoint, work.export.file) if work.export is not None else ()),

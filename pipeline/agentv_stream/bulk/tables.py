@@ -8,7 +8,7 @@ from typing import Any
 from agentv_stream.extras import arrow
 
 SCHEMA = "agentv_stream.dataset.v1"
-TABLES = ("sessions", "messages", "tool_calls", "faults", "findings")
+TABLES = ("sessions", "messages", "tool_calls", "faults", "findings", "verdicts")
 BATCH_ROWS = 1024
 
 # Name and type of each column, in order; `list` is a list of strings.
@@ -127,6 +127,19 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("first_turn", "int64"),
         ("first_offset", "int64"),
         ("call_ids", "list"),
+    ),
+    "verdicts": (
+        ("session_key", "string"),
+        ("verdict_index", "int64"),
+        ("spec", "string"),
+        ("case_id", "string"),
+        ("verdict", "string"),
+        ("score", "double"),
+        ("threshold", "double"),
+        ("failed_evaluators", "list"),
+        ("failed_assertion", "string"),
+        ("decided_turn", "int64"),
+        ("decided_offset", "int64"),
     ),
 }
 

@@ -60,6 +60,14 @@ class Unit(Struct, frozen=True):
         return self.source if self.session is None else f"{self.source}#{self.session}"
 
 
+class Checks(Struct, frozen=True):
+    """Specs by their paths, the chosen case (None: as `check` chooses), and a digest of what the specs say."""
+
+    specs: tuple[str, ...]
+    case: str | None
+    digest: str
+
+
 class Work(Struct, frozen=True):
     """The work for every unit. Places are folders or URLs; None: not wanted.
 
@@ -68,8 +76,8 @@ class Work(Struct, frozen=True):
     keeps.
     `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
     `sync`: as in `outputs/durable.py`.
-    `machine` is put into results. `export` asks for the spans of each session, in `state`. `redaction` has the key of
-    the markers: a work stays in memory.
+    `machine` is put into results. `export` asks for the spans of each session, in `state`, `checks` for verdicts.
+    `redaction` has the key of the markers: a work stays in memory.
     """
 
     run: str = ""
@@ -97,6 +105,7 @@ class Work(Struct, frozen=True):
     dump_traces: bool = False
     include_trace: bool = False
     machine: str | None = None
+    checks: Checks | None = None
 
 
 class Task(Struct, frozen=True):

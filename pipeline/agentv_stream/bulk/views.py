@@ -23,6 +23,7 @@ VIEWS = {
     "tool_calls": _with_session("tool_calls", "tool_calls"),
     "faults": "CREATE VIEW faults AS SELECT * FROM _faults",
     "findings": _with_session("findings", "findings"),
+    "verdicts": _with_session("verdicts", "verdicts"),
     "turns": """CREATE VIEW turns AS
         SELECT session_key, session_id, project, turn, message_index, model, started_at, ended_at, text, tool_calls,
                input_tokens, cached_tokens, output_tokens, reasoning_tokens, synthetic, provider, day, machine

@@ -14,7 +14,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, to_builtins
 from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import COPIED_BESIDE
@@ -40,8 +40,10 @@ from agentv_stream.summary import SessionReader, without_collector
 
 if TYPE_CHECKING:
     from agentv_stages.findings import Findings
+    from agentv_stages.session.parts import Parts
     from agentv_stages.trajectory.trace_events import TraceList
     from agentv_stream.bulk.document_file import DocumentFile
+    from agentv_stream.bulk.judging import SessionCheck
     from agentv_stream.bulk.session_outputs import SessionOutputs
     from agentv_stream.bulk.staging import Staging
     from agentv_stream.pages.making import PageMaker
@@ -90,6 +92,15 @@ def _findings() -> "Findings":
     from agentv_stages.findings import Findings  # with the evaluators
 
     return Findings()
+
+
+def _check(work: Work, unit: Unit, parts: "Parts") -> "SessionCheck | None":
+    """Raises: UsageError."""
+    if work.checks is None:
+        return None
+    from agentv_stream.bulk.judging import SessionCheck  # with the evaluators
+
+    return SessionCheck(work.checks, unit, parts)
 
 
 class Worker:
@@ -174,6 +185,7 @@ class Session:
         self.page: DocumentFile | None = None
         self.traces = _trace_list() if worker.work.include_trace else None
         self.findings = _findings() if worker.staging is not None else None
+        self.check: SessionCheck | None = None
         self.page_maker: PageMaker | None = None
         self.spans: SessionOutputs | None = None
         self._damage: list[DamagedArchive] = []
@@ -190,11 +202,13 @@ class Session:
         else:
             pieces = _stored(unit.place, unit.session, work.subagents)
         self._pieces = pieces
+        parts = stages_of(work.records, work.stages, work.redaction)
+        self.check = _check(work, unit, parts)
         try:
             reader = SessionReader(
                 pieces, unit.place, work.provider, work.watch,
                 folder=worker.folder, read=self._readable, messages=self.takes_messages,
-                parts=stages_of(work.records, work.stages, work.redaction), dated=work.apart,
+                parts=parts, dated=work.apart,
             )  # fmt: skip
         except (NotALog, EmptyInput):
             if self._damage:  # too little precedes the damage to detect the dialect
@@ -268,6 +282,8 @@ class Session:
             self.traces.observe(batch)
         if self.findings is not None:
             self.findings.observe(batch)
+        if self.check is not None:
+            self.check.checker.observe(batch)
         if self.outputs is not None:
             self.outputs.write(batch)
         if self.trajectory is not None:
@@ -301,6 +317,8 @@ class Session:
             result = observer.result(left)
             if self.traces is not None:
                 self.traces.put_into(result)
+            if self.check is not None:
+                result.verdicts = [to_builtins(outcome) for outcome in self.check.results]
             if work.state is not None:
                 result.source = printable_path(unit.name)
             if work.target is not None:
@@ -376,6 +394,8 @@ class Session:
             staging.add("sessions", rows.session_row(self.key, self.unit.name, result, observer.facts.started_ms))
             for row in rows.finding_rows(self.key, self.findings.finish() if self.findings is not None else ()):
                 staging.add("findings", row)
+            for row in self.check.rows(self.key) if self.check is not None else ():
+                staging.add("verdicts", row)
             self.done.rows = staging.end()
         self.done.result = Raw(_encode(result))
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from agentv_stream.cli.options import (
+    CaseId,
     DumpTraces,
     EngineName,
     IncludeTrace,
@@ -69,6 +70,13 @@ def import_(
     text_chars: Annotated[int, typer.Option(min=0, metavar="N", help="How much of a text the data set keeps.")] = 2000,
     dump_traces: DumpTraces = False,
     include_trace: IncludeTrace = False,
+    check: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="SPEC", help="A spec to check the sessions against, for data set and results; repeatable."
+        ),
+    ] = None,
+    case: CaseId = None,
     json: Annotated[
         Path | None,
         typer.Option(metavar="[FILE]", help="File for the report as JSON; standard output for - or nothing."),
@@ -108,6 +116,8 @@ def import_(
         redact=redact,
         dump_traces=dump_traces,
         include_trace=include_trace,
+        specs=tuple(check or ()),
+        case=case,
     )
     exported = {
         "otel": otel,

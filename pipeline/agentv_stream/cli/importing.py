@@ -54,6 +54,8 @@ class Wanted(Struct, frozen=True):
     redact: bool | None = None
     dump_traces: bool = False
     include_trace: bool = False
+    specs: tuple[Path, ...] = ()
+    case: str | None = None
 
 
 def _print_line(line: bytes) -> None:
@@ -113,6 +115,8 @@ def import_all(
         )
         if all(output is None for output in written):
             options["transcripts"] = ".agentv/logs/{provider}"
+        if wanted.specs and wanted.parquet is None and wanted.jsonl is None:
+            raise UsageError("--check needs --parquet or --jsonl: verdicts are in the data set and in the results")
         if dry_run:
             return _tell_plan(import_sessions(names, **options, roots=roots, dry_run=True), json)
         with interruptible(), Progress(quiet or log is not None) as progress:

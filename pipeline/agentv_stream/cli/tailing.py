@@ -47,6 +47,7 @@ from agentv_stream.stores.store import split_stored
 from agentv_stream.units import seconds_of
 
 if TYPE_CHECKING:
+    from agentv_stream.bulk.unit import Checks
     from agentv_stream.following.actions import Actions
     from agentv_stream.following.dataset_feed import DatasetFeed
     from agentv_stream.following.followed import Listener
@@ -191,9 +192,19 @@ def _feed(options: TailOptions, settings: Settings, follower: Follower, notify: 
     order = Order(
         dataset=absolute_place(options.parquet), provider=options.provider, watch=settings.watch,
         machine=settings.machine, redaction=redaction_of(settings), sync=settings.sync,
+        checks=_checks(options),
     )  # fmt: skip
     check_dataset(order)
     return DatasetFeed(follower, order, notify)
+
+
+def _checks(options: TailOptions) -> "Checks | None":
+    """The specs for the data set. Raises: UsageError."""
+    if not options.checks:
+        return None
+    from agentv_stream.bulk.judging import load_specs
+
+    return load_specs(options.checks, options.case).checks
 
 
 def _tell_totals(follower: Follower, log: Log) -> None:
