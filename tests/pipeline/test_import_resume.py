@@ -15,6 +15,7 @@ import pytest
 from agentv_stages.sinks.dead_letters import MOST_INLINE
 from agentv_stream.bulk import import_sessions, object_store
 from agentv_stream.bulk.manifest import read_manifest
+from support.datasets import imported, rows_of, sessions_in
 from support.dying import import_all, import_and_die
 from support.made_sessions import claude_session, make_folder, tree
 
@@ -339,6 +340,41 @@ def test_files_without_a_session_leave_the_outputs_as_they_were(tmp_path: Path) 
     assert outcome.notes == ["no session could be read; the outputs are unchanged"]
     assert _written(tmp_path / "d") | {"s.jsonl": (tmp_path / "s.jsonl").read_bytes()} == before
     assert outcome.outputs == {}
+
+
+@pytest.mark.parametrize("change", ["packed", "grown and packed", "moved and grown", "moved, grown and packed"])
+def test_a_log_that_was_moved_or_packed_between_two_imports_is_one_session(tmp_path: Path, change: str) -> None:
+    """The rows of its earlier state stayed beside those of the new file."""
+    data = claude_session(1, 60)
+    lines = data.splitlines(keepends=True)
+    log = tmp_path / "in" / "log.jsonl"
+    log.parent.mkdir()
+    log.write_bytes(b"".join(lines[:40]))
+    (tmp_path / "in" / "other.jsonl").write_bytes(claude_session(2, 6))
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    log.unlink()
+    content = data if "grown" in change else b"".join(lines[:40])
+    place = tmp_path / "in" / ("archive/renamed.jsonl" if "moved" in change else "log.jsonl")
+    place.parent.mkdir(exist_ok=True)
+    if "packed" in change:
+        place.with_name(f"{place.name}.gz").write_bytes(gzip.compress(content))
+    else:
+        place.write_bytes(content)
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial", resume=True)
+    assert rows_of(tmp_path / "d") == imported([tmp_path / "in"], tmp_path / "once")
+
+
+def test_a_packed_file_that_only_begins_like_a_deleted_one_is_another_session(tmp_path: Path) -> None:
+    log = tmp_path / "in" / "log.jsonl"
+    log.parent.mkdir()
+    lines = claude_session(1, 60).splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:40]))
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    log.unlink()
+    other = b"".join(lines[:20] + lines[22:])
+    log.with_name("log.jsonl.gz").write_bytes(gzip.compress(other))
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial", resume=True)
+    assert sessions_in(tmp_path / "d") == [str(log), f"{log}.gz"]
 
 
 def _written(folder: Path) -> dict[str, bytes]:

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stream.bulk.feeding import Order
 from agentv_stream.following import follow, followed
+from agentv_stream.following.dataset_feed import DatasetFeed
+from agentv_stream.following.follow import Follower
+from support.datasets import BatchHere, imported, rows_of
 from support.following import Desk, bare, catch_up, split
 from support.growing_logs import Writer
 
@@ -37,6 +41,20 @@ def check(desk: Desk, clean: Desk, writers: list[Writer]) -> None:
         if not writer.rotated:
             assert split(ours) == split(rows), writer.session
     assert set(desk.event_ids()) == set(clean.event_ids())
+
+
+def feed_of(desk: Desk, follower: Follower, dataset: Path) -> DatasetFeed:
+    """A data set beside the other outputs; a batch may begin whenever it is asked for."""
+    order = Order(dataset=str(dataset), sync=False)
+    return DatasetFeed(follower, order, desk.say, desk.clock, every=0.0, start=BatchHere)
+
+
+def check_dataset(desk: Desk, dataset: Path, once: Path) -> None:
+    """The rows are those of an import of all files that are there now."""
+    rotated = sorted(desk.logs.glob("*.jsonl.[0-9]*"))
+    found = rows_of(dataset)
+    for table, expected in imported([desk.logs, *rotated], once).items():
+        assert (expected - found[table], found[table] - expected) == ({}, {}), table
 
 
 def ticking(seed: int, *more: float) -> Callable[[], float]:
@@ -86,7 +104,11 @@ def test_nothing_is_lost_or_doubled_whatever_happens_to_the_files(
     writers = [Writer(desk.logs / f"s{n}.jsonl", f"{n}{seed:07}-session", TURNS, rng) for n in range(3)]
     clean_writes = os.pwrite
     crash_at_random(monkeypatch, rng, 0.03, full)
-    follower = desk.follower()
+    follower, dataset, batches = desk.follower(), tmp_path / "dataset", random.Random(seed)
+    with_dataset = LONG or seed % 3 == 0
+    if with_dataset:
+        pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
+    feed = feed_of(desk, follower, dataset)
     for _ in range(ROUNDS):
         # One thing at a time per file between two looks: what nobody could have read may be lost.
         for writer in rng.sample(writers, rng.randrange(1, 3)):
@@ -94,19 +116,29 @@ def test_nothing_is_lost_or_doubled_whatever_happens_to_the_files(
         try:
             if rng.random() < 0.8:
                 follower.round()
+            if with_dataset and batches.random() < 0.1:
+                feed.look()  # begins a batch
+                feed.look()  # takes its outcome
             if rng.random() < 0.15:
                 raise Crash
         except Crash:
+            feed.close()
             follower.close()
             follower = desk.follower()
+            feed = feed_of(desk, follower, dataset)
     monkeypatch.setattr(os, "pwrite", clean_writes)
     follower.close()
     follower = desk.follower()
+    feed = feed_of(desk, follower, dataset)
     for writer in writers:
         catch_up(follower)
         writer.finish()
     catch_up(follower)
     follower.settle_all()
+    if with_dataset:
+        feed.finish()
+        assert feed.trouble is None
+        check_dataset(desk, dataset, tmp_path / "once")
     follower.close()
     desk.close()
     check(desk, clean_pass(tmp_path, writers), writers)

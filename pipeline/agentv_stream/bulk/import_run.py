@@ -22,9 +22,12 @@ from agentv_stream.bulk.shards import Shard, make_groups, make_merges, make_shar
 from agentv_stream.bulk.state import Entry, Progress, unchanged
 from agentv_stream.bulk.unit import Unit, Work
 from agentv_stream.bulk.verifying import is_whole, without_damaged
-from agentv_stream.bulk.worker import key_of, tail_of
+from agentv_stream.bulk.worker import key_of, tail_of, unpacked_tail
 from agentv_stream.errors import SourceError
 from agentv_stream.sources.files import is_file, is_gone
+from agentv_stream.sources.packed_folder import unpacked_name
+
+MOST_ALIKE = 64  # files that begin alike, compared with one that is gone
 
 
 class ImportRun:
@@ -223,17 +226,17 @@ def _copies(units: list[Unit]) -> set[str]:
 
 
 def _moved(entries: dict[str, Entry], units: list[Unit], parts: set[str]) -> set[str]:
-    """Files of earlier runs that no longer exist, but were found elsewhere with the same size and last bytes, or in the
-    same folder with these bytes and more, or were part of a session (which may have been read again without them), and
-    those that were read now by another of their names."""
+    """Files of earlier runs that no longer exist, but were found elsewhere with the same size and last bytes, or with
+    these bytes and more, or packed, or were part of a session (which may have been read again without them), and those
+    that were read now by another of their names."""
     here = {unit.name for unit in units}
     read = [entry for name, entry in entries.items() if name in here and entry.tail]
     now = {(entry.unit.size, entry.tail) for entry in read}
     others = [entry for name, entry in entries.items() if name not in here and _is_local(entry)]
     files = {_file_of(entry) for entry in read if others and _is_local(entry)} - {None}
-    beside: dict[tuple[str, str, str], list[Entry]] = {}
+    alike: dict[str, list[Entry]] = {}
     for entry in read if others else ():
-        beside.setdefault(_whereabouts(entry), []).append(entry)
+        alike.setdefault(entry.head, []).append(entry)
     return {
         entry.unit.name
         for entry in others
@@ -243,26 +246,28 @@ def _moved(entries: dict[str, Entry], units: list[Unit], parts: set[str]) -> set
             and (
                 entry.unit.name in parts
                 or (entry.unit.size, entry.tail) in now
-                or any(_continues(other, entry) for other in beside.get(_whereabouts(entry), ()))
+                or any(_continues(other, entry) for other in alike.get(entry.head, ())[:MOST_ALIKE])
             )
         )
     }
 
 
-def _whereabouts(entry: Entry) -> tuple[str, str, str]:
-    """What a file that was renamed, and has grown since, keeps: its folder, its provider, and the day of its begin."""
-    return entry.unit.source.rpartition("/")[0], entry.provider, entry.day
-
-
 def _continues(entry: Entry, earlier: Entry) -> bool:
-    """Whether a file has the last bytes of an earlier one at the place where they were there, and more after them."""
+    """Whether a file that begins as an earlier one has the last bytes of that at the same place. If it is packed, what
+    it contains is compared."""
     size = earlier.unit.size
-    if not earlier.tail or not 0 < size < entry.unit.size or not _is_local(entry):
+    if not earlier.head or not earlier.tail or not size or not _is_local(entry):
         return False
     try:
-        return tail_of(entry.unit.place, size) == earlier.tail
+        if _is_packed(entry):
+            return not _is_packed(earlier) and unpacked_tail(entry.unit.place, size) == earlier.tail
+        return size < entry.unit.size and tail_of(entry.unit.place, size) == earlier.tail
     except (SourceError, OSError):
         return False
+
+
+def _is_packed(entry: Entry) -> bool:
+    return unpacked_name(entry.unit.source) != entry.unit.source
 
 
 def _is_local(entry: Entry) -> bool:

@@ -148,7 +148,8 @@ class Finished(Struct, kw_only=True):
     """The record of one unit. `error` is None if it succeeded; `kind` is the exception's name.
 
     `damage` says that only a part of it could be read; everything else describes that part.
-    `tail` is a hash of the last bytes: with size and time it shows whether the source is still the same.
+    `tail` is a hash of the last bytes: with size and time it shows whether the source is still the same. `head` is one
+    of the first line, unpacked: with the tail it finds a source that was renamed, packed, or has grown.
     `companions` are the further files that were read with it, `left_out` those of sub-agents that were not to be read.
     `sizes` are the lengths of its local outputs.
     `alone`: its figures do not depend on the logs of other sessions.
@@ -159,6 +160,7 @@ class Finished(Struct, kw_only=True):
     kind: str | None = None
     damage: str | None = None
     tail: str = ""
+    head: str = ""
     companions: list[ReadFile] = []
     left_out: list[str] = []
     alone: bool = True

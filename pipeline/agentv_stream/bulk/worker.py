@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from agentv_stream.pages.making import PageMaker
 
 TAIL_BYTES = 4096
+HEAD_BYTES = 1024
 KEPT_BYTES = 4 * 1024 * 1024
 _NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 _encode = msgspec.json.Encoder().encode
@@ -79,7 +80,26 @@ def tail_of(place: str, size: int) -> str:
     """A hash of the last bytes of a file of that size, as stored. Raises: SourceError, OSError."""
     with object_store.open_input(place) as file:
         file.seek(max(0, size - TAIL_BYTES))
-        return hashlib.blake2b(file.read(min(size, TAIL_BYTES)), digest_size=8).hexdigest()
+        return _hash(file.read(min(size, TAIL_BYTES)))
+
+
+def unpacked_tail(place: str, size: int) -> str | None:
+    """As `tail_of` for the first `size` bytes of what a packed file contains; None if it contains fewer.
+
+    Raises: SourceError, OSError.
+    """
+    last = b""
+    for piece in object_store.pieces(place):
+        part = piece[:size]
+        last = (last + part)[-TAIL_BYTES:]
+        size -= len(part)
+        if not size:
+            return _hash(last)
+    return None
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
 def _trace_list() -> "TraceList":
@@ -190,6 +210,7 @@ class Session:
         self.spans: SessionOutputs | None = None
         self._damage: list[DamagedArchive] = []
         self._pieces: Generator[bytes] | None = None  # of the main file
+        self._begin = b""  # of the main file, unpacked
         self._giant: Fault | None = None  # the beginning of a record over the cap, until its end
 
     def open(self) -> SessionReader:
@@ -198,7 +219,7 @@ class Session:
         if worker.staging is not None:
             worker.staging.begin()  # before anything can fail: else `abandon` would drop the rows of the previous unit
         if unit.session is None:
-            pieces = self._readable(unit.place)
+            pieces = self._begun(self._readable(unit.place))
         else:
             pieces = _stored(unit.place, unit.session, work.subagents)
         self._pieces = pieces
@@ -259,6 +280,13 @@ class Session:
             yield from object_store.pieces(place)
         except DamagedArchive as error:
             self._damage.append(error)
+
+    def _begun(self, pieces: Generator[bytes]) -> Generator[bytes]:
+        """The same pieces; notes the beginning of the first line."""
+        for piece in pieces:
+            if len(self._begin) < HEAD_BYTES and b"\n" not in self._begin:
+                self._begin += piece[: HEAD_BYTES - len(self._begin)]
+            yield piece
 
     @property
     def takes_companions(self) -> bool:
@@ -350,6 +378,7 @@ class Session:
                 worker.report.summary.merge(summary)
         if work.state is not None and unit.session is None:
             done.tail = tail_of(unit.place, unit.size)
+            done.head = _hash(self._begin.partition(b"\n")[0])
 
     def _stage(self, staging: "Staging", batch: Batch, key: str) -> None:
         from agentv_stream.bulk import rows  # with the evaluators
