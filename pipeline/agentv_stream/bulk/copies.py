@@ -119,7 +119,7 @@ def _beginning_alike(units: list[Unit], size: int = HEAD) -> Iterator[list[Unit]
         groups.setdefault(head, []).append(unit)
     heads = sorted(groups)  # a longer head that begins with a shorter one follows it
     for head, following in pairwise(heads):
-        if head and len(head) < size and following.startswith(head):  # a short file may be the beginning of another
+        if head and following.startswith(head):  # a short file may be the beginning of another
             groups[following] += groups.pop(head)
     for head, group in groups.items():
         if head and len(group) > 1:
