@@ -105,6 +105,16 @@ def test_a_look_shows_what_a_count_shows(database: Database, write: Callable[[Da
     assert looked == {revision.session.id: revision.rows for revision in Changes(database.path).revisions()}
 
 
+def test_sessions_that_name_each_other_as_parent_are_looked_at(database: Database) -> None:
+    changes = Changes(database.path)
+    changes.revisions()
+    database.write("UPDATE session SET parent_id = 'ses_2' WHERE id = 'ses_1'")
+    database.write("UPDATE session SET parent_id = 'ses_1' WHERE id = 'ses_2'")
+    add_a_row(database)
+    looked = {revision.session.id: revision.rows for revision in changes.revisions(count=False)}
+    assert looked == {revision.session.id: revision.rows for revision in Changes(database.path).revisions()}
+
+
 def test_deleted_rows_show_at_the_next_count_and_the_last_one_at_once(database: Database) -> None:
     changes = Changes(database.path)
     before = states(changes)

@@ -161,6 +161,17 @@ def test_a_file_changed_in_its_last_bytes_only_is_read_again(tmp_path: Path) -> 
     assert import_all(tmp_path / "in", out).done == 1
 
 
+def test_a_file_of_the_same_size_with_another_time_is_read_again(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    stat, first, *rest = paths[2].stat(), *paths[2].read_bytes().splitlines(keepends=True)
+    assert b"/repo" in first
+    paths[2].write_bytes(b"".join([first.replace(b"/repo", b"/opor"), *rest]))
+    os.utime(paths[2], ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    assert import_all(tmp_path / "in", out).done == 1
+
+
 def test_a_sub_agents_file_that_grew_makes_its_session_new(tmp_path: Path) -> None:
     paths = make_folder(tmp_path / "in", 3)
     out = tmp_path / "out"

@@ -19,6 +19,7 @@ from agentv_stream.bulk import relay as relays
 from agentv_stream.bulk.relay import relay
 from agentv_stream.bulk.unit import Report, Task, Unit, Work
 from agentv_stream.bulk.worker import do_task, read_report
+from agentv_stream.redaction.redaction import Redaction
 from support.decoding import corpus
 from support.dying import die, halve_messages
 from support.made_sessions import claude_session, tree
@@ -227,6 +228,15 @@ def test_bulk_work_reads_a_large_log_so(log: Path, monkeypatch: pytest.MonkeyPat
     assert seen == [str(log)]
     assert together.summary == alone.summary
     assert together.done == 1
+
+
+def test_a_log_whose_records_are_changed_is_read_by_one_process(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redaction and a caller's own stage remember what they saw."""
+    monkeypatch.setattr(relays, "LEAST_BYTES", 10_000)
+    (unit,) = _task(log).units
+    assert relays.fits(Work(by="all"), unit)
+    assert not relays.fits(Work(by="all", redaction=Redaction(b"key")), unit)
+    assert not relays.fits(Work(by="all", records=("support.dying:halve_messages",)), unit)
 
 
 @pytest.mark.parametrize("folder", ["samples", "bobbin", "wild/claude-stream", "wild/claude-session"])

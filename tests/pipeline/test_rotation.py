@@ -249,6 +249,26 @@ def test_new_contents_are_not_read_from_within_their_first_line(tmp_path: Path, 
     assert not list(desk.out.glob("*.dead-letters.jsonl"))
 
 
+def test_new_contents_of_another_session_are_its_own_though_their_first_line_was_not_whole(tmp_path: Path) -> None:
+    desk, log = begun(tmp_path)
+    follower = begin(desk, False)
+    other = "99999999-2222-3333-4444-555555555555"
+    data = lines(claude_records(other, 2))
+    log.write_bytes(data[:100])
+    catch_up(follower)
+    with log.open("ab") as file:
+        file.write(data[100:])
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    assert desk.transcripts().keys() == {SESSION, other}
+    clean = Desk(tmp_path / "clean")
+    (clean.logs / log.name).write_bytes(lines(FIRST))
+    clean.catch_up()
+    assert bare(desk.transcripts()[SESSION]) == bare(clean.transcripts()[SESSION])
+    desk.close()
+
+
 def test_new_contents_with_a_huge_first_line_are_read(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
     follower = begin(desk, restart)

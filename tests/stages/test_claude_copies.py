@@ -155,10 +155,12 @@ SET_BACK = [
     user("first prompt", f"{EARLIER}:01.100"),
     answer("first answer", f"{EARLIER}:03.250"),
 ]
+EARLY_CAVEAT = user("<local-command-caveat>", f"{EARLIER}:00.900", isMeta=True)
 NOT_COPIED = {
     "a plain session": own(),
     "a clock that was set back": [ASKED, *since(EARLIER, FORKED, *own())],
     "a clock that was set back and on again": [*SET_BACK, *own()],
+    "a clock that was set back before a command": [SET_BACK[0], EARLY_CAVEAT, *SET_BACK[1:], *own()],
     "a clock that was set back in a long run": [
         *SET_BACK,
         *(answer(f"{n}", f"{EARLIER}:10.{n:03}") for n in range(100)),

@@ -171,7 +171,8 @@ def app_turn(number: int) -> list[Row]:
 
     asked = of_turn("userMessage", content=[{"type": "text", "text": f"Do {number}."}])
     ran = of_turn("commandExecution", command=f"echo {number}", status="completed", exitCode=0)
-    return [asked, ran, of_turn("agentMessage", text=f"Did {number}."), ended()]
+    thought = of_turn("reasoning", summary=["Both are done."], content=[])
+    return [asked, ran, thought, of_turn("agentMessage", text=f"Did {number}."), ended()]
 
 
 REVERT: Row = {"id": 6, "method": "thread/revert", "params": {"threadId": "t-1", "beforeTurnId": "u2"}}
@@ -181,6 +182,7 @@ def test_turns_that_the_client_takes_back_live_are_retracted() -> None:
     given = lines(*started(), *app_turn(1), *app_turn(2), *app_turn(3), REVERT, note("thread/reverted"), *app_turn(4))
     events = decoded(SERVER, given).events
     [gone] = [e for e in events if isinstance(e, Retract)]
+    assert len(set(gone.message_ids)) == len(gone.message_ids)
     said = [e for e in events if isinstance(e, UserText | AssistantText) and e.message_id in gone.message_ids]
     assert [e.text for e in said] == ["Do 2.", "Did 2.", "Do 3.", "Did 3."]
     assert {c.message_id for c in calls(events) if "echo 2" in str(c.input)} <= set(gone.message_ids)

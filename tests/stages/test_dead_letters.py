@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from agentv_stages.model.batch import Batch
 from agentv_stages.model.fault import Fault, Part
 from agentv_stages.sinks.dead_letters import MOST_INLINE, render, stands_in_line
+from agentv_stages.sinks.output import Append, Put
+from agentv_stages.sinks.outputs import Letters
 
 
 def fault(data: bytes, part: Part = "whole") -> Fault:
@@ -60,3 +63,19 @@ def test_a_record_in_pieces_has_the_length_of_all_of_them() -> None:
 
 def test_the_longest_text_that_fits_stands_in_the_line() -> None:
     assert len(line(b"x" * (MOST_INLINE - 1))["text"]) == MOST_INLINE - 1
+
+
+def test_pieces_of_a_record_are_never_held_until_the_session_has_a_name() -> None:
+    letters = Letters()
+    letters.take(Batch("log", faults=[fault(b"short")]))
+    assert letters.waiting and not letters.urgent
+    letters.take(Batch("log", faults=[fault(b"piece", "begin")]))
+    assert letters.urgent
+
+
+def test_a_record_whose_beginning_was_written_before_has_one_line() -> None:
+    letters = Letters("n.dead")
+    letters.take(Batch("log", faults=[fault(b"first", "begin"), fault(b"last", "end")]))
+    assert [type(operation) for operation in letters.operations()] == [Put, Put, Append]
+    letters.take(Batch("log", faults=[fault(b"last", "end")]))
+    assert [type(operation) for operation in letters.operations()] == [Put]

@@ -35,6 +35,18 @@ def test_offsets_and_rows_count_from_the_beginning_of_each_file() -> None:
     assert [(r.offset, r.row) for b in batches for r in b.records] == [(0, 0), (8, 1), (0, 0)]
 
 
+@pytest.mark.parametrize(
+    ("data", "rest"),
+    [(b'{"a":1}\n{"torn"', []), (b'{\n  "messages": [\n    {"a": 1},\n    {"b"', [True])],
+    ids=["lines", "document"],
+)
+def test_reading_that_stops_early_leaves_half_a_line_but_not_the_document(data: bytes, rest: list[bool]) -> None:
+    lines = ReadLines("a")
+    list(lines.push(Chunk(data, None, "a")))
+    lines.cut_short = True
+    assert [batch.document for batch in lines.flush() if batch.records] == rest
+
+
 def decoded(inputs: dict[str, bytes], cut: int = 1 << 20) -> list[Batch]:
     main, *_ = inputs
     lines, decode = ReadLines(main), DecodeInputs(DIALECT, main, {str(SIDE): CONTEXT})

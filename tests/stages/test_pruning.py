@@ -48,7 +48,11 @@ def test_only_what_does_not_fit_is_removed(given: dict[str, Any], left: dict[str
 
 
 def test_a_message_without_a_place_removes_nothing() -> None:
-    given = {"x": 1}
+    given: dict[str, Any] = {"x": 1}
     assert not prune(given, "Expected `object`, got `int`")
     assert not prune(given, "Expected `int`, got `str` - at `$.y.z`")
     assert given == {"x": 1}
+    given = {"many": [{"x": 1}]}
+    assert not prune(given, "Expected `int`, got `str` - at `$.many[1].x`")
+    assert not prune(given, "Expected `object`, got `int` - at `$.many[1]`")
+    assert given == {"many": [{"x": 1}]}

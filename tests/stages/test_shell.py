@@ -37,6 +37,7 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     # what agtrace misses
     ("bash -lc 'cat x'", "Read", "x", None),
     ("cd dir && cat x", "Read", "dir/x", None),
+    ("cd ~/../ada && cat x", "Read", "~/../ada/x", None),
     ("LANG=C TZ=UTC cat x", "Read", "x", None),
     ("cat a | head -5", "Read", "a", None),
     ("zsh -lc 'ls src'", "LS", "src", None),

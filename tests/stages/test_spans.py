@@ -126,6 +126,15 @@ def test_tokens_are_those_of_the_session_and_stand_on_model_calls_alone() -> Non
     assert sum(chat.get(OLD_CACHE_WRITE, 0) for chat in old) == result.tokens["cache_write"]
 
 
+def test_a_text_that_no_model_gave_is_no_model_call(tmp_path: Path) -> None:
+    message = {"id": "x", "model": "<synthetic>", "content": [{"type": "text", "text": "API Error: 529"}]}
+    refused = {**PROMPT, "type": "assistant", "uuid": "refused", "message": message}
+    data = claude_session(1, 2)
+    before = named(spans_of(written(tmp_path, data)), "chat")
+    after = named(spans_of(written(tmp_path, data + json.dumps(refused).encode() + b"\n")), "chat")
+    assert len(last_of_each(after)) == len(last_of_each(before)) > 0
+
+
 def test_a_failed_call_is_an_error_with_its_exit_code() -> None:
     (bash,) = named(spans_of(SESSION), "execute_tool Bash")
     found = attributes(bash)

@@ -166,6 +166,9 @@ def test_a_torn_line_is_no_document() -> None:
         ('{"n": 1, "messages": [{"parts": [{"x": 1}, {"y"', ({"n": 1, "messages": [{"parts": [{"x": 1}]}]}, 43)),
         ('{"messages": [{"a": 1}], "n": 12', ({"messages": [{"a": 1}]}, 25)),
         ('[{"a": 1}, {"b"', ({"a": 1}, 11)),
+        # a member without a colon, or without a name, is where the damage begins
+        ('{"messages": [{"a": 1}], "b" 12}', ({"messages": [{"a": 1}]}, 25)),
+        ('{"messages": [{"a": 1}], 5: 12}', ({"messages": [{"a": 1}]}, 25)),
     ],
 )
 def test_what_is_whole(text: str, expected: tuple[dict[str, Any], int]) -> None:

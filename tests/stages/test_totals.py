@@ -186,6 +186,7 @@ def test_what_was_apart_in_one_session_is_part_of_the_next_ones_beginning() -> N
 def test_segments_add_up_and_the_last_session_total_holds() -> None:
     parts = [usage(n, f"s{n}", scope="segment", input=10, output=2) for n in range(3)]
     assert tokens(*parts)["input"] == 30
+    assert tokens(usage(0, "a", input=10, output=5), parts[1])["output"] == 2  # a call's output may be a placeholder
     both = [usage(n, f"s{n}", scope="segment", input=10, output=2, covers_streams=True) for n in range(3)]
     calls = usage(9, "a", stream="sidechain:x", input=5, output=1)
     assert tokens(*parts, calls)["input"] == 35
@@ -364,6 +365,10 @@ def test_sub_agents_of_a_process_that_was_killed_count_though_their_logs_are_rea
     assert tokens(*main, *within, *killed)["input"] == 90
     later = call(12, "z", 8_500, "sidechain:z")
     assert tokens(*main, *within, *killed, later)["input"] == 90
+
+
+def test_a_saved_total_that_is_written_again_adds_nothing() -> None:
+    assert tokens(usage(0, "a", input=30, output=3), saved(1, 60, 6), saved(2, 60, 6))["input"] == 60
 
 
 def test_a_total_without_a_time_may_say_when_it_was_made() -> None:

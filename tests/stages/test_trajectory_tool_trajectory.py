@@ -317,6 +317,8 @@ def test_native_names_and_globs_name_tools_by_default_only() -> None:
     events = Trace().call("Bash", name="exec_command").call("mcp__db__query").events
     assert score(traj("superset", ["exec_command", "mcp__db__*"]), events) == (1, True)
     assert score(traj("superset", ["exec_command", "mcp__db__*"]), events, compat=True) == (0, False)
+    least = traj("any_order", minimums={"Bash": 1})
+    assert score(least, events) == score(least, events, compat=True) == (1, True)
 
 
 def test_superset_rearranges_its_calls_so_that_most_steps_get_one() -> None:
