@@ -62,7 +62,7 @@ def test_a_part_with_the_id_of_a_session_is_joined_to_it(tmp_path: Path) -> None
     second = finds.write("b.jsonl", RECORDS[5:])
     finds.scan()
     assert finds.of(second) is finds.of(first)
-    assert finds.of(first).seen.repeated == 2
+    assert finds.of(first).files.taken.repeated == 2
     assert finds.said == ["a further part of a log that is followed"]
     finds.close()
 
@@ -106,7 +106,7 @@ def test_from_the_end_a_log_is_begun_when_it_grows(tmp_path: Path) -> None:
     number = finds.finding.changed(str(log))
     session = finds.register.wake(number)
     assert session is not None
-    assert session.inputs[0].mute_until == length
+    assert session.files.inputs[0].mute_until == length
     finds.close()
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stages.model.batch import Batch
 from agentv_stream.following import follow
 from agentv_stream.following import followed as followed_module
 from agentv_stream.following.cursors import CursorStore
+from agentv_stream.following.follow import Follower
+from agentv_stream.following.followed import Followed, Listener
 from support.consuming import STREAM, finished
 from support.decoding import FIXTURES
 from support.following import Desk, catch_up
@@ -57,13 +60,23 @@ def test_a_log_followed_in_random_cuts_with_crashes_gives_the_bytes_of_consume(s
     assert followed(desk) == consumed(log, tmp_path / "again")
 
 
+class Stopping(Listener):
+    """Stops a follower at the first batch."""
+
+    def __init__(self, follower: Follower) -> None:
+        self.follower = follower
+
+    def observe(self, session: Followed, batch: Batch) -> None:
+        self.follower.stopping = True
+
+
 def test_a_stop_takes_no_further_session_and_the_next_follower_reads_the_rest(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for number in range(5):
         name = f"{number}{SESSION[1:]}"
         (desk.logs / f"{name}.jsonl").write_bytes(b"\n".join(claude_records(name, 3)) + b"\n")
     follower = desk.follower()
-    follower.observers.append(lambda _, batch: setattr(follower, "stopping", True))
+    follower.listeners.append(Stopping(follower))
     follower.round()
     follower.finish(all_read=False)
     follower.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.following.inputs import LONG
+from agentv_stream.following.taken_records import LONG
 from support.following import Desk, catch_up, split
 
 SESSION = "22222222-3333-4444-5555-666666666666"

@@ -8,6 +8,7 @@ import pytest
 from agentv_stream import summarize, summarize_groups
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
+from agentv_stream.following.companions import add_companions
 from agentv_stream.sources.folder import LocalFolder
 from agentv_stream.sources.source import FileSource
 from support import kimi_forks as kimi
@@ -129,12 +130,12 @@ def test_who_began_a_sub_agent_is_found_out_once(tmp_path: Path) -> None:
     follower = desk.follower()
     follower.round()
     [session] = [one for one in follower.hot.values() if one.main == str(log)]
-    assert [one.context.parent_call for one in session.inputs] == [None, f"call-One-{BEGUN + MINUTE}"]
+    assert [one.context.parent_call for one in session.files.inputs] == [None, f"call-One-{BEGUN + MINUTE}"]
     folder = Reads()
-    assert session.companions(folder) == []
+    assert add_companions(session, folder) == []
     assert folder.names == []
     kimi.append(log.parents[1] / "agent-1" / "wire.jsonl", kimi.opening(THIRD))
-    assert [one.context.stream for one in session.companions(folder)] == ["subagent:agent-1"]
+    assert [one.context.stream for one in add_companions(session, folder)] == ["subagent:agent-1"]
     assert folder.names.count("wire.jsonl") == 3
     follower.close()
     desk.close()

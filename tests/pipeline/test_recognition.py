@@ -35,7 +35,7 @@ def test_endless_noise_is_given_up_and_not_held(tmp_path: Path) -> None:
     assert session.recognition.given_up
     assert session.recognition.detector is not None
     assert not session.recognition.detector.held
-    assert not session.seen.new
+    assert not session.files.taken.new
     for _ in range(3):
         with log.open("ab") as file:
             file.write(LINE * MOST_NOISE)

@@ -7,7 +7,7 @@ import pytest
 
 from agentv_stages.model.batch import Batch
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.followed import Followed
+from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.metrics_page import metrics_text
 from agentv_stream.following.register import Trouble
 from agentv_stream.following.running import Running
@@ -186,11 +186,12 @@ def test_a_bug_that_a_session_shows_stops_no_other_session(tmp_path: Path) -> No
     desk = Desk(tmp_path, clock)
     follower = desk.follower(settle_seconds=1.0)
 
-    def observe(session: Followed, batch: Batch) -> None:
-        if session.native_id == BLOCKED:
-            raise ZeroDivisionError("a bug")
+    class Failing(Listener):
+        def observe(self, session: Followed, batch: Batch) -> None:
+            if session.native_id == BLOCKED:
+                raise ZeroDivisionError("a bug")
 
-    follower.observers.append(observe)
+    follower.listeners.append(Failing())
     for name in (BLOCKED, other):
         records = claude_records(name, 8)
         (desk.logs / f"{name}.jsonl").write_bytes(b"".join(one + b"\n" for one in records))
@@ -241,7 +242,7 @@ def test_a_session_is_the_same_one_from_memory_and_from_its_cursor(tmp_path: Pat
     assert back is not None
     assert back is not session
     assert (back.native_id, back.main) == (SESSION, str(log))
-    assert back.inputs[0].file.position == log.stat().st_size
+    assert back.files.inputs[0].file.position == log.stat().st_size
     assert place.register.wake(99) is None
     place.close()
 
@@ -298,10 +299,10 @@ def test_a_blocked_session_that_was_never_committed_is_begun_anew_and_keeps_its_
     register.trouble(session.number, OSError("no room"))
     (again,) = register.hot.values()
     assert again.number != session.number
-    assert again.inputs[0].file.position == 0
+    assert again.files.inputs[0].file.position == 0
     assert list(register.troubles) == [again.number]
     assert register.ids.in_folder(str(place.logs), "claude-session", SESSION) == again.number
-    assert again.inputs[0].file.same_file() == session.inputs[0].file.same_file()
+    assert again.files.inputs[0].file.same_file() == session.files.inputs[0].file.same_file()
     place.close()
 
 

@@ -35,7 +35,7 @@ class Registered:
 
     def read(self, session: Followed) -> None:
         """Reads everything in the files of a session."""
-        for one in session.inputs:
+        for one in session.files.inputs:
             one.file.look()
             session.read(one, 0, 1 << 30)
             self.register.known.entries[one.path].signature = one.file.signature

@@ -107,14 +107,14 @@ class Actions(Listener):
         violations = _violations(session.chain.cases)  # in `chain` the end has decided all cases
         if facts.end is not None and chain.observer.over and status not in ("unknown", "incomplete", "running"):
             state = str(facts.end.source.row)
-            if facts.end.source.offset < session.inputs[0].mute_until:
+            if facts.end.source.offset < session.files.inputs[0].mute_until:
                 self._pass_over(session, "ended", state)
                 self._pass_over(session, "failed", state)
             why = f"{status}: {chain.observer.reason}" if chain.observer.reason else status
             self._note(session, chain, outputs, "ended", [state], why, violations)
             if status != "complete":
                 self._note(session, chain, outputs, "failed", [state], why, violations)
-            if facts.end.source.offset >= session.inputs[0].mute_until:
+            if facts.end.source.offset >= session.files.inputs[0].mute_until:
                 violations = [case.name for case in chain.cases if case.result().verdict == "fail"]
         self._violated(session, chain, outputs, violations)
 
@@ -143,7 +143,7 @@ class Actions(Listener):
         prefix = session.shared.plan.specs[:16]
         for case in chain.cases:
             at = case.decided.at if case.decided is not None else None
-            if case.name in cases and at is not None and at.offset < session.inputs[0].mute_until:
+            if case.name in cases and at is not None and at.offset < session.files.inputs[0].mute_until:
                 self._pass_over(session, "violation", f"{prefix} {case.name}")
         states = [f"{prefix} {case}" for case in cases]
         self._note(session, chain, outputs, "violation", states, f"violated: {', '.join(cases)}", cases)

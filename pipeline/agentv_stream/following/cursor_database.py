@@ -19,7 +19,6 @@ from agentv_stream.outputs.locks import LockTaken, take_lock
 from agentv_stream.outputs.naming import prepare_folder, temporary_name
 
 VERSION = 2
-HASH_BYTES = 8  # of a record, an event or a message
 FILE = "cursors.db"
 _SPARE_PAGES = 1024  # a file with fewer free pages (of 4 KiB) is not shrunk
 _SCHEMA = """

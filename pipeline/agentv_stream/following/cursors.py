@@ -19,10 +19,11 @@ from msgspec import Struct
 from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
-from agentv_stream.following.cursor_database import HASH_BYTES, CursorDatabase, CursorError, read_text, written_text
+from agentv_stream.following.cursor_database import CursorDatabase, CursorError, read_text, written_text
 from agentv_stream.following.growing import Mark
 from agentv_stream.following.growing_output import OutputState
 from agentv_stream.following.merged import MergedState
+from agentv_stream.following.taken_records import HASH_BYTES
 
 _RANGE = 1_000_000_000  # number of ids of one consumer
 _SESSION = "id,main,provider,dialect,native,settled,committed_ms,active_ms,outputs"

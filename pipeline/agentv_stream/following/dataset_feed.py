@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from agentv_stages.model.batch import Batch
 from agentv_stream.bulk.feeding import Delivery, Order
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.followed import Followed
+from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.service_log import Say
 
 EVERY_SECONDS = 60.0  # at least, between two batches
@@ -94,7 +94,7 @@ class BatchProcess:
                     stream.close()
 
 
-class DatasetFeed:
+class DatasetFeed(Listener):
     """Call `look` between rounds, `finish` at the end, and `close`. All are called by one thread at a time.
 
     `order` has the data set and the options; the logs are the follower's. `clock` returns monotonic seconds,
@@ -121,9 +121,9 @@ class DatasetFeed:
         self._named: set[str] = set()
         self.trouble: str | None = None  # why the last batch failed
         self.batches = self.sessions = 0  # written so far
-        follower.observers.append(self._observe)
+        follower.listeners.append(self)
 
-    def _observe(self, session: Followed, batch: Batch) -> None:
+    def observe(self, session: Followed, batch: Batch) -> None:
         self._changed.add(session.number)
 
     def look(self) -> None:
@@ -171,7 +171,7 @@ class DatasetFeed:
             self._order,
             places=_encoded([*(root.path for root in follower.plan.roots), *follower.plan.paths]),
             followed=_encoded(followed),
-            busy=_encoded([log.path for session in busy for log in session.inputs]),
+            busy=_encoded([log.path for session in busy for log in session.files.inputs]),
         )
         self._began = self._clock()
         self._changed, self._all = {session.number for session in busy}, False

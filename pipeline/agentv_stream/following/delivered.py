@@ -1,18 +1,24 @@
-"""Which events and messages of a document were delivered: it is read as a whole again whenever it was rewritten."""
+"""What a followed session hands on: its merged events, and what is new in each batch.
+
+A document is read as a whole again whenever it was rewritten: hashes of its events and messages are kept, so that each
+is handed on once.
+"""
 
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from agentv_stages.figures.result import Observer
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AnyEvent
 from agentv_stages.model.message import Message
 from agentv_stages.sinks.event_lines import content_of
-from agentv_stream.following.cursor_database import HASH_BYTES
+from agentv_stream.following.merged import MergedEvents
+from agentv_stream.following.taken_records import HASH_BYTES
 
 _encode = msgspec.json.Encoder().encode
 
@@ -42,9 +48,49 @@ class Delivered:
         self.new.append(own)
         return True
 
+    def committed(self) -> None:
+        """All are in the cursors."""
+        self.new, self.anew = [], False
+
     def drop(self) -> None:
         """Forgets all, because everything is delivered again."""
         self._hashes, self.new, self.anew = None, [], True
+
+
+class Delivery:
+    """`emit` takes lines of merged events; `stored` returns the hashes of a document's events that the cursors have."""
+
+    def __init__(self, emit: Callable[[bytes], None] | None, stored: Callable[[], Iterable[bytes]]) -> None:
+        self._emit = emit
+        self.merged: MergedEvents | None = None
+        self.delivered = Delivered(stored)
+        self.again = 0  # times that everything was delivered again
+        self.restart()
+
+    def restart(self) -> None:
+        """The session is read from its beginning: the first event has no parent."""
+        self.merged = MergedEvents(self._emit) if self._emit is not None else None
+
+    def repeat_all(self) -> None:
+        """Everything is delivered again."""
+        self.again += 1
+        self.delivered.drop()
+
+    def take(
+        self, batch: Batch, observer: Observer, old: bool, rewritten: bool, identity: bytes | None = None
+    ) -> Batch:
+        """Emits the new events of a batch that has passed all stages; returns the batch with only what is new.
+
+        Of an `old` batch nothing is new, but later events are emitted as following it. Only parts of a `rewritten` file
+        are new that it did not contain before. `identity` is as in `MergedEvents.write`.
+        """
+        new: Iterable[bool] = repeat(not old)
+        batch_of_new = batch
+        if rewritten and not old:
+            new, batch_of_new = self.delivered.new_in(batch)
+        if self.merged is not None:
+            self.merged.write(batch, observer, new, identity)
+        return batch_of_new
 
 
 def _event(event: AnyEvent) -> tuple[Any, ...]:

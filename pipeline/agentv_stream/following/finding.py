@@ -18,6 +18,7 @@ from agentv_stream.following.newcomers import Newcomers
 from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.following.scan import Scan
+from agentv_stream.following.settling import decide
 from agentv_stream.following.stored import MUTE_ALL, is_stored
 from agentv_stream.sources.files import is_there
 from agentv_stream.sources.folder import companions_of, may_be_companions
@@ -83,7 +84,7 @@ class Finding:
                 yield number
                 session = self._register.hot.get(number)
                 if session is not None:
-                    self._register.known.add(part.path for part in session.inputs)
+                    self._register.known.add(part.path for part in session.files.inputs)
                     if session.provider is None:
                         self._undecided[number] = listed
         if any(listed.path not in self._register.known.entries and not listed.main for listed in found.values()):
@@ -100,7 +101,7 @@ class Finding:
             return 0
         if self._began or self._register.places.taken:
             for session in self._near(listed.path):
-                looked = session.number, len(session.inputs)
+                looked = session.number, len(session.files.inputs)
                 if looked in self._beside:  # the listings are still the same
                     continue
                 if session.provider is not None:
@@ -196,7 +197,7 @@ class Finding:
             number = self._register.open(path, entry.signature.size).number
             yield number
         session = self._register.wake(number) if number else None
-        return session if session is not None and session.decide() else None
+        return session if session is not None and decide(session) else None
 
     def _link(self, entry: KnownFile, listed: Found) -> None:
         """Another name of a log: if it is a different file by now, the next scan finds it as new."""
@@ -204,7 +205,7 @@ class Finding:
             return
         session = self._register.wake(entry.number)
         if session is not None:
-            session.inputs = [candidate for candidate in session.inputs if candidate.path != listed.path]
+            session.files.leave(listed.path)
             session.dirty = True
         del self._register.known.entries[listed.path]
         self._register.due.add(entry.number)

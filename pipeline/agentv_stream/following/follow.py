@@ -18,7 +18,7 @@ from agentv_stages.model.event import ToolResult
 from agentv_stream.following.companions import Companions
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding
-from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.follow_plan import Counts, Plan
 from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.forgetting import Forgetting
 from agentv_stream.following.growing import OpenFiles
@@ -37,6 +37,24 @@ if TYPE_CHECKING:
     from agentv_stream.following.standings import Standings
 
 BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not delay the others
+
+
+class Counting(Listener):
+    """Counts what the stages found."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def observe(self, session: Followed, batch: Batch) -> None:
+        counts = self._counts
+        counts.records += len(batch.records)
+        counts.events += len(batch.events)
+        for fault in batch.faults:
+            if fault.part in ("whole", "begin"):
+                counts.faults[fault.reason] = counts.faults.get(fault.reason, 0) + 1
+        for event in batch.events:
+            if isinstance(event, ToolResult) and not event.partial and event.call is not None:
+                counts.calls.add((event.call.tool or event.call.name, event.outcome or "ok"))
 
 
 class Follower:
@@ -59,10 +77,11 @@ class Follower:
         listeners: Sequence[Listener] = (),
     ) -> None:
         self.plan, self.store, self.say, self.clock = plan, store, say, clock
-        register = self._register = Register(
-            plan, store, say, emit, clock, [own for own in (standings, actions, *listeners) if own is not None]
-        )
+        register = self._register = Register(plan, store, say, emit, clock)
         self.counts, self.standings = register.counts, standings
+        self.listeners = register.shared.listeners  # further ones may be appended
+        own = (Counting(self.counts), standings, actions, *listeners)
+        self.listeners += [listener for listener in own if listener is not None]
         self.last_growth = self.clock()
         self.stopping = False  # set from another thread: the round ends after the session that is being read
         self.warm: dict[str, float] = {}  # files that grew recently, with the time
@@ -71,8 +90,6 @@ class Follower:
         self.repair = Repair(register)
         self._resting = Resting(register, self._companions, self.repair, actions, standings, lambda: self.stopping)
         self._forgetting = Forgetting(register, wall_ms)
-        self.observers = register.shared.observers
-        self.observers.append(self._count)
 
     @property
     def entries(self) -> dict[str, KnownFile]:
@@ -269,7 +286,7 @@ class Follower:
             now = self.clock()
             self.last_growth = times.grown_at = now
             times.unlooked = True
-            for log in session.inputs:
+            for log in session.files.inputs:
                 self.warm[log.path] = now
             self._look_beside(session)
 
@@ -293,7 +310,7 @@ class Follower:
         """Reads every file of the session, as far as the budget allows."""
         left = BUDGET
         now_ms = time.time_ns() // 1_000_000
-        for log in list(session.inputs):
+        for log in list(session.files.inputs):
             if log.state in ("copy", "done"):
                 continue
             change, readable = log.file.look(), True
@@ -371,7 +388,7 @@ class Follower:
             (log.file.backlog, log.file.signature.mtime_ns)
             for number, session in list(self.hot.items())
             if number not in self.troubles
-            for log in list(session.inputs)
+            for log in list(session.files.inputs)
             if log.file.signature is not None
         ]
         for trouble in list(self.troubles.values()):  # not in memory, or only to be read again
@@ -384,14 +401,3 @@ class Follower:
                 total += size
                 oldest = max(oldest, time.time() - mtime_ns / 1e9)
         return total, max(0.0, oldest)
-
-    def _count(self, session: Followed, batch: Batch) -> None:
-        counts = self.counts
-        counts.records += len(batch.records)
-        counts.events += len(batch.events)
-        for fault in batch.faults:
-            if fault.part in ("whole", "begin"):
-                counts.faults[fault.reason] = counts.faults.get(fault.reason, 0) + 1
-        for event in batch.events:
-            if isinstance(event, ToolResult) and not event.partial and event.call is not None:
-                counts.calls.add((event.call.tool or event.call.name, event.outcome or "ok"))

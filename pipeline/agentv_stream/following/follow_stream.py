@@ -28,7 +28,7 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
-from agentv_stream.following.followed import Followed
+from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.running import Running
 from agentv_stream.following.service_log import Say
 from agentv_stream.following.tail import Wake, finish, rounds, watch
@@ -221,17 +221,7 @@ async def follow(
     stop, wake, over = anyio.Event(), Wake(), anyio.Event()
     running, handover = Running(once=once, until_idle=until_idle), Handover[_Item]()
 
-    def observe(session: Followed, batch: Batch) -> None:
-        try:
-            accepted = anyio.from_thread.run(
-                _hand_over, handover, _Item(FollowedSession(session), batch, anyio.Event())
-            )
-        except BaseException:  # cancelled: reported by the only error that a round lets pass
-            accepted = False
-        if not accepted:
-            raise BrokenPipeError
-
-    follower.observers.append(observe)
+    follower.listeners.append(_HandingOver(handover))
     try:
         with handover:
             try:
@@ -254,6 +244,23 @@ async def follow(
         follower.close()
         if store is not None:
             store.close()
+
+
+class _HandingOver(Listener):
+    """Hands each batch over to the caller, and waits until it is processed."""
+
+    def __init__(self, handover: Handover[_Item]) -> None:
+        self._handover = handover
+
+    def observe(self, session: Followed, batch: Batch) -> None:
+        """Raises: BrokenPipeError when the caller has left."""
+        item = _Item(FollowedSession(session), batch, anyio.Event())
+        try:
+            accepted = anyio.from_thread.run(_hand_over, self._handover, item)
+        except BaseException:  # cancelled: reported by the only error that a round lets pass
+            accepted = False
+        if not accepted:
+            raise BrokenPipeError
 
 
 async def _hand_over(handover: Handover[_Item], item: _Item) -> bool:

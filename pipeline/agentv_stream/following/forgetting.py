@@ -80,7 +80,7 @@ class Forgetting:
         register, now, limit = self._register, self._wall_ms(), self._register.plan.forget_ms
         since, self._gone = self._gone, {}
         for number, session in list(register.hot.items()):
-            paths = [log.path for log in session.inputs]
+            paths = [log.path for log in session.files.inputs]
             if any(path.startswith(missing) or self._is_there(path) for path in paths):
                 continue
             begun = since.get(session.main, now)

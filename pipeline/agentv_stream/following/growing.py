@@ -7,6 +7,7 @@ are compared at every change. Only a rewrite that keeps the inode, the size and 
 import os
 import resource
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -94,6 +95,8 @@ class OpenFiles:
 
 class GrowingFile:
     """A file and the read position in it. `packed` marks a compressed one: its positions count decompressed bytes."""
+
+    stored = False  # whether it is not a file, but a session in a store
 
     def __init__(self, path: str, files: OpenFiles, mark: Mark | None = None, cap: int = DEFAULT_CAP) -> None:
         self.path = path
@@ -309,6 +312,13 @@ class GrowingFile:
         else:
             self._partial = (self._partial + data)[-WINDOW:]
         return batches
+
+    def unfinished(self, taken: Callable[[str], bool]) -> Batch | None:
+        """The part that may still change, which is the last line without its end. `taken` is for stores.
+
+        Raises: SourceError.
+        """
+        return self.reader.rest()
 
     def drop_partial(self) -> int:
         """Forgets the unfinished line, so that it is read again; returns its length in bytes."""

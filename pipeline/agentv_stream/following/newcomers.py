@@ -85,7 +85,7 @@ class Newcomers:
                 if path != found.path and logical_name(path) == plain and entry is not None:
                     number = entry.number
         session = self._register.wake(number) if number else None
-        if session is None or session.document:
+        if session is None or session.files.document:
             return "no"
         if session.chain is None:
             return "later" if session.number in self._register.troubles else "no"

@@ -29,8 +29,10 @@ class Placed(Protocol):
     """A session with a place."""
 
     number: int
-    main: str
     outputs: FollowOutputs | None
+
+    @property
+    def main(self) -> str: ...
 
 
 @dataclass

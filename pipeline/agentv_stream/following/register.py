@@ -5,7 +5,7 @@ Only active sessions are in memory (`hot`); of the others only a path with its l
 
 import math
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import extract_tb
@@ -18,7 +18,7 @@ from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.folder_lock import FolderInUse
 from agentv_stream.following.follow_plan import Counts, Plan
-from agentv_stream.following.followed import Followed, Listener, Shared
+from agentv_stream.following.followed import Followed, Shared
 from agentv_stream.following.growing import OpenFiles, holds
 from agentv_stream.following.known_files import KnownFile, KnownFiles, KnownSessions
 from agentv_stream.following.placing import Placing
@@ -68,7 +68,6 @@ class Register:
         say: Say,
         emit: Callable[[bytes], None] | None,
         clock: Callable[[], float],
-        listeners: Sequence[Listener] = (),
     ) -> None:
         self.plan, self.store, self.say, self.clock = plan, store, say, clock
         self.known = KnownFiles()
@@ -79,7 +78,7 @@ class Register:
         self.troubles: dict[int, Trouble] = {}
         self.counts = Counts()
         self.places = Placing(plan, store.claims if store is not None else None, say, self.hot)
-        self.shared = Shared(OpenFiles(), Stores(say), store, emit, plan, listeners)
+        self.shared = Shared(OpenFiles(), Stores(say), store, emit, plan)
         self.store_trouble: str | None = None  # why the cursors cannot be written
         self._last = 1
 
@@ -144,7 +143,7 @@ class Register:
         Raises: SinkError.
         """
         session.begin_again()
-        for log, kept in zip(session.inputs, row.inputs, strict=True):
+        for log, kept in zip(session.files.inputs, row.inputs, strict=True):
             entry = self.known.entries.get(kept.path)
             if kept.signature is not None and not is_stored(kept.path):
                 signature = log.file.read_before(kept.signature, kept.mark)
@@ -189,11 +188,11 @@ class Register:
         session = self.hot.pop(number, None)
         if session is None:
             return
-        session.close()
-        for log in session.inputs:
+        session.files.close()
+        for log in session.files.inputs:
             if (entry := self.known.entries.get(log.path)) is not None and entry.number == number:
                 del self.known.entries[log.path]
-        self.troubles[number].read = {log.path: 0 for log in session.inputs if log.state not in ("copy", "done")}
+        self.troubles[number].read = {log.path: 0 for log in session.files.inputs if log.state not in ("copy", "done")}
         if session.saved:
             self._back_to_commit(session)
         else:
@@ -237,9 +236,9 @@ class Register:
     def _open_again(self, session: Followed) -> Followed:
         """Nothing was committed: reads the session from its beginning; its main file may be rotated before that."""
         again = self.open(session.main)
-        file = session.inputs[0].file
+        file = session.files.inputs[0].file
         if file.signature is not None and not is_stored(file.path):
-            again.inputs[0].file.read_before(file.signature, file.mark())
+            again.files.inputs[0].file.read_before(file.signature, file.mark())
         self.native(session)
         self.ids.renumber(session.number, again.number)
         return again
@@ -257,7 +256,7 @@ class Register:
             read = self.troubles[session.number].read
             read.update((path, marks[path]) for path in read if path in marks)
             return
-        for log in session.inputs:
+        for log in session.files.inputs:
             self.known.entries[log.path] = KnownFile(None, session.number)
 
     def remember(self, row: SessionRow, again: bool = False) -> None:
@@ -335,7 +334,7 @@ class Register:
 
     def drop(self, session: Followed) -> None:
         """Removes the session from memory."""
-        session.close()
+        session.files.close()
         self.times.pop(session.number, None)
         self.hot.pop(session.number, None)
 
@@ -343,7 +342,7 @@ class Register:
         """Registers the session's own id, once it is known: further parts are recognised by it."""
         dialect = session.dialect
         if dialect is not None:
-            for log in session.inputs:
+            for log in session.files.inputs:
                 entry = self.known.entries.get(log.path)
                 if entry is not None and entry.kind == "ignored":  # it was no log yet when it rested
                     entry.kind = "input"

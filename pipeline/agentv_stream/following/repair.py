@@ -143,7 +143,7 @@ class Repair:
 
 def _missing(session: Followed) -> str | None:
     """A log of the session that is gone."""
-    logs = (one.path for one in session.inputs)
+    logs = (one.path for one in session.files.inputs)
     return next((path for path in logs if not is_there(split_stored(path)[0])), None)
 
 

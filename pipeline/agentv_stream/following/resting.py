@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agentv_stream.errors import SinkError
-from agentv_stream.following.companions import Companions
+from agentv_stream.following.companions import Companions, forked_since, parents_since
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.known_files import KnownFile
 from agentv_stream.following.register import SHARE, Register
 from agentv_stream.following.repair import Repair
+from agentv_stream.following.settling import settle
 from agentv_stream.outputs.durable import Publications, together
 from agentv_stream.outputs.naming import RESULT
 from agentv_stream.sources.folder import LocalFolder
@@ -66,7 +67,7 @@ class Resting:
             if register.store is None:
                 break
             if not session.saved:  # nothing is stored: when it changes it is examined as a new one
-                for log in session.inputs:
+                for log in session.files.inputs:
                     register.known.entries[log.path] = KnownFile(log.file.signature, 0, "ignored")
             register.drop(session)
         self._act()
@@ -95,20 +96,20 @@ class Resting:
         try:
             if not self._repair.may_write(session):
                 return
-            if session.forked_since(LocalFolder()) or session.parents_since():
+            if forked_since(session, LocalFolder()) or parents_since(session):
                 yield session.number
                 if register.hot.get(session.number) is not session:
                     return
-            session.settle()
+            settle(session)
             if undecided and session.chain is not None and self._companions.add(session):
                 yield session.number  # only now a document's sub-agents are known
                 if register.hot.get(session.number) is not session:
                     return
-                session.settle()
+                settle(session)
             if undecided and session.chain is not None:
                 register.native(session)
-            if session.merged is not None and session.chain is not None:
-                session.merged.release(at_end=True)
+            if session.delivery.merged is not None and session.chain is not None:
+                session.delivery.merged.release(at_end=True)
         except BrokenPipeError:
             raise
         except ShortOutput:
@@ -120,7 +121,7 @@ class Resting:
         register.recovered(session)
         self._repair.note(session.number, session.outputs.snapshot() if session.outputs is not None else None)
         if session.recognition.strange:
-            for log in session.inputs:
+            for log in session.files.inputs:
                 register.known.entries[log.path] = KnownFile(log.file.signature, session.number, "ignored")
         took = register.clock() - begun
         register.times[session.number].settle_at = begun + took * SHARE

@@ -16,9 +16,10 @@ from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing import Change, GrowingFile, holds
-from agentv_stream.following.inputs import Input
 from agentv_stream.following.known_files import plain_name
 from agentv_stream.following.register import Register
+from agentv_stream.following.session_files import Input
+from agentv_stream.following.settling import settle
 from agentv_stream.sources.files import is_file
 
 TAIL = 4096  # bytes at the end that distinguish logs with the same beginning
@@ -65,7 +66,7 @@ class Rotation:
     # --- other content at the same path
 
     def _other_partial(self, session: Followed, log: Input) -> None:
-        if session.document:
+        if session.files.document:
             self._begin_again(session, log)
             return
         dropped = log.file.drop_partial()
@@ -81,7 +82,7 @@ class Rotation:
 
     def _other_content(self, session: Followed, log: Input, change: str) -> bool:
         """As `handle`; the position in the old file means nothing in the file at the path now."""
-        if session.chain is None or session.document or session.recognition.strange:
+        if session.chain is None or session.files.document or session.recognition.strange:
             self._register.say(f"{change}; read again from its beginning", path=log.path)
             self._begin_again(session, log)
             return True
@@ -91,12 +92,14 @@ class Rotation:
         provider = session.provider
         header = read_header(log.path, provider)
         if header is not None and None not in (header.session_id, session.native_id):
-            if header.session_id != session.native_id and (log is session.inputs[0] or log.further):
+            if header.session_id != session.native_id and (log is session.files.inputs[0] or log.further):
                 self._register.say(f"{change} by another session", path=log.path, session=header.session_id)
                 self._leave(session, log)
                 return True
         self._register.say(f"{change}; continues with the records that are new", path=log.path)
-        session.next_generation(log)
+        session.end_partial(log)
+        session.files.next_generation(log)
+        session.dirty = True
         log.file.look()
         return True
 
@@ -104,7 +107,7 @@ class Rotation:
         """The file belongs to another session from now on."""
         session.end_partial(log)
         log.state = "done"
-        session.settle()
+        settle(session)
         self._register.commit([session], force=True)
         self._register.known.entries.pop(log.path, None)
         self._register.due.add(self._register.open(log.path).number)
@@ -134,7 +137,7 @@ class Rotation:
     def _rotated_copy(self, session: Followed, log: Input) -> str | None:
         """A file beside it with its name that contains the part already read, if it cannot be found by its inode."""
         mark = log.file.mark()
-        if not mark.offset or session.document:
+        if not mark.offset or session.files.document:
             return None
         name, folder = plain_name(log.path), Path(log.path).parent
         try:
@@ -170,12 +173,13 @@ class Rotation:
             session.chain.decode.rename(printable_path(old), printable_path(path))
         log.file.path, log.file.reader.file = path, printable_path(path)
         if session.main == old:
-            session.main = path
+            session.files.main = path
         if entry is not None:
             entry.gone, entry.kind, entry.signature, entry.link = False, "input", None, False
             self._register.known.entries[path] = entry
         log.gone = False
-        session.inputs = [i for i in session.inputs if i is log or i.path != path]  # it was known as another name of it
+        # The new path may have been known as another name of the log.
+        session.files.inputs = [i for i in session.files.inputs if i is log or i.path != path]
         session.dirty = True
         self._register.known.add_name(path)
         self.moved.add(session.number)
@@ -191,7 +195,7 @@ class Rotation:
         copy = self._copy_of(session, log)
         if copy is not None:
             how = "compressed" if Path(copy).name != Path(log.path).name else "moved"
-            session.inputs = [i for i in session.inputs if i.path != copy]
+            session.files.leave(copy)
             self._register.known.entries.pop(copy, None)
             place = log.file.taken_over_by(copy)
             old, log.file = log.path, place
@@ -205,7 +209,7 @@ class Rotation:
     def _copy_of(self, session: Followed, log: Input) -> str | None:
         """Another file that contains the part read of this one: a compressed one beside it, or one of its name."""
         mark = log.file.mark()
-        known = [i.path for i in session.inputs if i.state == "copy"]
+        known = [i.path for i in session.files.inputs if i.state == "copy"]
         beside = [log.path + suffix for suffix in (".zst", ".gz", ".1", ".1.gz", ".1.zst")]
         name = plain_name(log.path)
         named = [p for p in self._register.known.found if p.find(name) >= 0 and plain_name(p) == name][:MOST_ALIKE]
@@ -252,11 +256,11 @@ class Rotation:
         session = self._register.wake(entry.number)
         if session is None:
             return False
-        same = [log.path for log in session.inputs if log.state != "copy"]
+        same = [log.path for log in session.files.inputs if log.state != "copy"]
         namesakes = [other for other in same if plain_name(other) == plain_name(path)]
         if not same or not all(_goes_on_alone(other, path) for other in namesakes):
             return False
-        session.inputs = [log for log in session.inputs if log.path != path]
+        session.files.leave(path)
         session.dirty = True
         del self._register.known.entries[path]
         self._register.due.add(session.number)
@@ -265,7 +269,7 @@ class Rotation:
     def _same_log(self, path: str, found: Found) -> bool:
         entry = self._register.known.entries.get(path)
         session = self._register.wake(entry.number) if entry is not None else None
-        log = next((i for i in session.inputs if i.path == path), None) if session is not None else None
+        log = next((i for i in session.files.inputs if i.path == path), None) if session is not None else None
         if session is None or log is None:
             return False
         mark = log.file.mark()
@@ -299,7 +303,7 @@ class Rotation:
         )
         copy = Input(GrowingFile(found.path, self._register.files), log.context, "copy")
         copy.file.signature = found.signature
-        session.inputs.append(copy)
+        session.files.inputs.append(copy)
         session.dirty = True
         assert entry is not None
         self._register.known.entries[found.path] = replace(

@@ -76,7 +76,7 @@ class SessionMetrics(Listener):
         assert session.outputs is not None  # they are written
         standing, observer = session.outputs.standing, after.observer
         end = observer.facts.end
-        before = end is not None and end.source.offset < session.inputs[0].mute_until
+        before = end is not None and end.source.offset < session.files.inputs[0].mute_until
         if standing.ended and standing.status not in UNFINISHED and end is not None:
             if standing.counted_end != end.source.row and not before:
                 self.ended.add((after.provider.name, standing.status))

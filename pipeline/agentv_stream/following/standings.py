@@ -76,11 +76,11 @@ class Standings(Listener):
     def _take(self, session: Followed, chain: SessionChain) -> Standing:
         """The standing of a session in memory, which its outputs share."""
         known = self._going_on.get(session.number)
-        if known is None or known.reading != session.deliveries:
+        if known is None or known.reading != session.delivery.again:
             standing = session.outputs.standing if session.outputs is not None else Standing()
             if known is not None:
                 standing.progress = None
-            known = _Session(chain.provider.name, chain.dialect.has_end, standing, session.deliveries)
+            known = _Session(chain.provider.name, chain.dialect.has_end, standing, session.delivery.again)
             self._going_on[session.number] = known
             self._over.pop(session.number, None)
         standing = known.standing

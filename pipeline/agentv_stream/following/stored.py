@@ -116,6 +116,8 @@ def _stamp(path: str) -> tuple[int, int] | None:
 class StoredLog(GrowingFile):
     """A session in a store. Positions count the bytes of the rows taken; `taken` says which rows those are."""
 
+    stored = True
+
     def __init__(self, path: str, files: OpenFiles, stores: Stores, mark: Mark | None = None) -> None:
         super().__init__(path, files)
         self._stores = stores
@@ -167,7 +169,7 @@ class StoredLog(GrowingFile):
                     self._more = True
                     return
 
-    def waiting(self, taken: Callable[[str], bool]) -> Batch | None:
+    def unfinished(self, taken: Callable[[str], bool]) -> Batch | None:
         """The rows that are not final; None where all are. Raises: SourceError."""
         read = self._read.copy()  # a row that became final since the last `take` is not taken here
         rows = [row for row in read_rows(self._store, self._session, read=read) if not row.final and not taken(row.id)]

@@ -13,7 +13,7 @@ from agentv_stages.model.tokens import PICO
 from agentv_stages.session.chain import SessionChain
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
-from agentv_stream.following.followed import Followed
+from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.outputs.session_name import changed_ms
 from agentv_stream.watch.at_rest import AtRest
 from agentv_stream.watch.model import Look, RestingView, SessionView
@@ -26,7 +26,7 @@ SCAN_SECONDS = 1.0  # at least, between two listings of all files
 FORGET_MS = 3_600_000  # how long a removed log is shown; the follower checks once an hour
 
 
-class Feed:
+class Feed(Listener):
     """`round` reads the files, `looks` returns the rows. The plan's `wanted` excludes logs that are too old to show.
 
     Without `at_rest` all logs are read. `rates` estimate costs that agents do not report.
@@ -45,7 +45,7 @@ class Feed:
         self.troubles = ""
         self.caught_up = False  # set by the caller once a round has found nothing to read
         self.follower = Follower(plan, None, self._note)
-        self.follower.observers.append(self._observe)
+        self.follower.listeners.append(self)
         self._next_scan = 0.0
         self._lock = threading.Lock()  # rounds run in one thread, rows are requested from another
 
@@ -165,7 +165,7 @@ class Feed:
     def _view_of(self, key: int) -> SessionView | RestingView | None:
         return next((view for view in self._every() if self._keys.get(view.path) == key), None)
 
-    def _observe(self, session: Followed, batch: Batch) -> None:
+    def observe(self, session: Followed, batch: Batch) -> None:
         chain = session.reached
         assert chain is not None  # the batch has passed it
         if not chain.observer.ran:  # only its header: an agent that was opened, or a file that belongs to another log
@@ -175,8 +175,8 @@ class Feed:
 
     def _view(self, session: Followed, chain: SessionChain) -> SessionView:
         view = self.views.get(session.number)
-        if view is None or view.reading != session.deliveries:
-            view = self.views[session.number] = SessionView(session, chain, session.deliveries)
+        if view is None or view.reading != session.delivery.again:
+            view = self.views[session.number] = SessionView(session, chain, session.delivery.again)
         view.chain = chain
         self._grown.add(session.number)
         if self._at_rest is not None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stream.following.growing import GrowingFile, OpenFiles
-from agentv_stream.following.inputs import LONG, Counts, Repeated, TakenRecords, record_hash
+from agentv_stream.following.session_files import read_again
+from agentv_stream.following.taken_records import LONG, Counts, Repeated, TakenRecords, record_hash
 
 A, B, C = (letter * LONG for letter in (b"a", b"b", b"c"))
 SHORT = b'{"type":"turn.started"}'
@@ -17,6 +18,10 @@ def told(
     batch = Batch("log", records=[Record(data, 0, row + n) for n, data in enumerate(records)])
     seen.keep_new(batch, one, others or [])
     return batch.records
+
+
+def growing(path: Path) -> GrowingFile:
+    return GrowingFile(str(path), OpenFiles())
 
 
 def nothing() -> Counts:
@@ -74,13 +79,13 @@ def test_after_a_restart_what_stands_before_the_position_is_no_repetition_any_mo
     path.write_bytes(b"\n".join([A, B]) + b"\n")
     stored = {record_hash(A): 2, record_hash(B): 1, record_hash(C): 1}
     one = Repeated()
-    TakenRecords(lambda: dict(stored)).gone_on(one, GrowingFile(str(path), OpenFiles()), len(A) + 1)
+    TakenRecords(lambda: dict(stored)).may_still_repeat(one, read_again(growing(path), len(A) + 1))
     assert one.known == {record_hash(A): 1, record_hash(B): 1, record_hash(C): 1}
-    TakenRecords(lambda: dict(stored)).gone_on(one, GrowingFile(str(tmp_path / "gone"), OpenFiles()), 10)
+    TakenRecords(lambda: dict(stored)).may_still_repeat(one, read_again(growing(tmp_path / "gone"), 10))
     assert one.known == stored
     packed = tmp_path / "log.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    TakenRecords(lambda: dict(stored)).gone_on(one, GrowingFile(str(packed), OpenFiles()), len(A) + 1)
+    TakenRecords(lambda: dict(stored)).may_still_repeat(one, read_again(growing(packed), len(A) + 1))
     assert one.known == {record_hash(A): 1, record_hash(B): 1, record_hash(C): 1}
 
 
@@ -90,7 +95,7 @@ def test_after_a_restart_a_stretch_of_repetitions_goes_on_where_it_was_in_one(tm
     stored = {record_hash(A): 1, record_hash(SHORT): 1}
     for repeating, kept in ((True, []), (False, [SHORT])):
         seen, one = TakenRecords(lambda: dict(stored)), Repeated(None, 1, repeating)
-        seen.gone_on(one, GrowingFile(str(path), OpenFiles()), len(A) + 1)
+        seen.may_still_repeat(one, read_again(growing(path), len(A) + 1))
         assert [r.data for r in told(seen, one, SHORT)] == kept
 
 

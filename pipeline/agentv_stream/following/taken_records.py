@@ -1,22 +1,16 @@
-"""The files of a followed session: how far each was read, and which of its records the session has taken before.
+"""Which records a session has taken: those that a file repeats are skipped.
 
 A file that was truncated, rewritten or rotated continues as a further generation. Records in it that any of the
 session's files contained are skipped, each as often as it was taken.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from hashlib import blake2b
 
-from msgspec import structs
-
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.event import MAIN
-from agentv_stages.model.payload import printable_path
-from agentv_stages.model.provider import DecodeContext
-from agentv_stream.following.cursor_database import HASH_BYTES
-from agentv_stream.following.growing import GrowingFile
 
+HASH_BYTES = 8  # of a record, an event or a message
 LONG = 100  # bytes; a shorter record may be equal by chance
 Counts = dict[bytes, int]
 
@@ -64,6 +58,10 @@ class TakenRecords:
             counts[own] = counts.get(own, 0) + 1
         return counts
 
+    def committed(self) -> None:
+        """All are in the cursors."""
+        self.new, self.anew = [], False
+
     def drop(self) -> None:
         """Forgets all, because everything is read again."""
         self.new, self.anew = [], True
@@ -97,12 +95,11 @@ class TakenRecords:
     def row_taken(self, repeated: Repeated, look: bool) -> Callable[[str], bool]:
         """A function that says whether a store's row, by its id, was taken; with `look` False it also marks it as
         taken."""
-        if repeated.known is None:
-            repeated.known = self.counts()
-        known = repeated.known
 
         def is_taken(row: str) -> bool:
-            own = record_hash(row.encode())
+            if repeated.known is None:
+                repeated.known = self.counts()
+            known, own = repeated.known, record_hash(row.encode())
             if own in known:
                 return True
             if not look:
@@ -112,52 +109,13 @@ class TakenRecords:
 
         return is_taken
 
-    def gone_on(self, repeated: Repeated, again: GrowingFile, end: int) -> None:
-        """After a restart: a file may still repeat all records seen, except those read in it up to `end`."""
+    def may_still_repeat(self, repeated: Repeated, read: Iterable[Batch]) -> None:
+        """After a restart: a file may still repeat all records in the cursors, except those of `read`, which stand in
+        the part of it that was read."""
         counts = self._stored()
-        try:
-            again.look()  # detects a compressed file
-            while again.position < end and (data := again.read()):
-                for batch in again.feed(data[: end - again.position], None):
-                    for record in batch.records:
-                        own = record_hash(record.data)
-                        if counts.get(own, 0) > 0:
-                            counts[own] -= 1
-        except OSError:
-            pass  # it is gone; a file now at its path will be recognised by its content
+        for batch in read:
+            for record in batch.records:
+                own = record_hash(record.data)
+                if counts.get(own, 0) > 0:
+                    counts[own] -= 1
         repeated.known = counts
-
-
-@dataclass
-class Input:
-    """One file of a session. A `generation` above 0 continues a log, part of which other bytes or files contained."""
-
-    file: GrowingFile
-    context: DecodeContext
-    state: str = "live"
-    generation: int = 0
-    repeated: Repeated = field(default_factory=Repeated)
-    gone: bool = False  # the file no longer exists
-    mute_until: int = 0  # records before this offset are processed but not emitted
-    delivered_until: int = 0  # they go into the outputs, but were delivered when the file was read before
-
-    @property
-    def path(self) -> str:
-        return self.file.path
-
-    @property
-    def further(self) -> bool:
-        """Whether this is not the session's first file but continues its log."""
-        return self.generation > 0 and self.context.stream == MAIN
-
-    @property
-    def printable_path(self) -> str:
-        """Its path as used in the stages and the outputs."""
-        return printable_path(self.file.path)
-
-
-def printable_context(path: str, context: DecodeContext) -> DecodeContext:
-    """The context with a printable file name: JSON cannot hold a name that is not UTF-8."""
-    if path.isascii():
-        return context
-    return structs.replace(context, file=printable_path(path), stream=printable_path(context.stream))
