@@ -16,8 +16,8 @@ from agentv_stages.providers.antigravity.protobuf import STEP, read_message
 from agentv_stream import summarize
 from agentv_stream.stores.changes import revisions
 from agentv_stream.stores.database import StoreError
+from agentv_stream.stores.opening import list_sessions
 from agentv_stream.stores.rows import read_rows, read_session
-from agentv_stream.stores.store import list_sessions
 from support.decoding import best, check_laws, check_odd_shapes, corpus, dialect, records
 
 ID = "0a6f1c52-3d7e-4b19-8c40-5e9d2b7a1f63"

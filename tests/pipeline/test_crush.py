@@ -15,8 +15,8 @@ from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.stores.changes import counting, revisions
 from agentv_stream.stores.database import StoreError
+from agentv_stream.stores.opening import list_sessions, open_store
 from agentv_stream.stores.rows import read_rows, read_session
-from agentv_stream.stores.store import list_sessions, open_store
 from agentv_stream.stores.tables import TableStore
 from support.consumed_and_followed import both
 from support.crush_stores import T0, Crush, call, part, result, simple

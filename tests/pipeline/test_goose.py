@@ -12,8 +12,8 @@ from agentv_stream import summarize
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.stores.changes import revisions
+from agentv_stream.stores.opening import list_sessions
 from agentv_stream.stores.rows import read_session
-from agentv_stream.stores.store import list_sessions
 from support.decoding import FIXTURES, records
 
 SCHEMA = """

@@ -15,8 +15,8 @@ from agentv_stream import summarize
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.stores.changes import revisions
+from agentv_stream.stores.opening import list_sessions
 from agentv_stream.stores.rows import read_rows, read_session
-from agentv_stream.stores.store import list_sessions
 from support.decoding import FIXTURES, corpus
 
 ID, CHILD = "3f1d0c7a-5b2e-4c98-9a41-6e7d8f0b1c23", "4a1d0c7a-5b2e-4c98-9a41-6e7d8f0b1c23"

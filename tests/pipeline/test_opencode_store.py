@@ -9,8 +9,8 @@ import pytest
 
 from agentv_stream.stores.changes import revisions
 from agentv_stream.stores.database import StoreError
+from agentv_stream.stores.opening import list_sessions
 from agentv_stream.stores.rows import read_rows
-from agentv_stream.stores.store import list_sessions
 from support.opencode_stores import child, export, make_database, make_folder
 
 

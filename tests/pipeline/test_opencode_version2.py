@@ -13,8 +13,8 @@ from agentv_stream import summarize
 from agentv_stream.errors import SourceError
 from agentv_stream.stores.changes import revisions
 from agentv_stream.stores.database import ForeignStore, StoreError
+from agentv_stream.stores.opening import list_sessions, unread_part
 from agentv_stream.stores.rows import read_rows, read_session
-from agentv_stream.stores.store import list_sessions, unread_part
 from support.opencode2_stores import MODEL, T0, Agent2, call, simple, text
 from support.opencode_stores import export, make_database
 

@@ -11,8 +11,8 @@ import pytest
 from agentv_stages.model.event import Reasoning, SessionEnd, SessionInfo, UserText
 from agentv_stages.providers.openai_agents import PROVIDER
 from agentv_stream import summarize
+from agentv_stream.stores.opening import list_sessions
 from agentv_stream.stores.rows import read_session
-from agentv_stream.stores.store import list_sessions
 from support.decoding import (
     FIXTURES,
     best,

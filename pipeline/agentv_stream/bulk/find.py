@@ -176,7 +176,8 @@ def _of_store(path: str, failed: Trouble, only: str | None = None) -> Iterator[U
     """The sessions of a store, or one of them, children with their parents. They have no size, but a modification
     time. Tables that are not read are added to `failed`."""
     from agentv_stream.stores.database import StoreError
-    from agentv_stream.stores.store import list_sessions, unread_part, without_children
+    from agentv_stream.stores.opening import list_sessions, unread_part
+    from agentv_stream.stores.store import without_children
 
     for session in without_children(list_sessions(path)):
         if only in (None, session.id):
@@ -201,7 +202,8 @@ def stores_in(folder: str, databases: list[str], older: bool, failed: Trouble) -
     if not places:
         return
     from agentv_stream.stores.database import ForeignStore, StoreError
-    from agentv_stream.stores.store import list_sessions, unread_part, without_children
+    from agentv_stream.stores.opening import list_sessions, unread_part
+    from agentv_stream.stores.store import without_children
 
     kept: dict[str, tuple[int, Unit]] = {}
     for place in places:
@@ -297,7 +299,8 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
         raise SourceError(f"cannot read {source}: no such file or folder")
     from agentv_stream.discovery.discover import named_session
     from agentv_stream.discovery.places import find_roots
-    from agentv_stream.stores.store import list_sessions, split_stored
+    from agentv_stream.stores.opening import list_sessions
+    from agentv_stream.stores.store import split_stored
 
     try:
         found = named_session(find_roots(provider=provider, configured=roots), source)

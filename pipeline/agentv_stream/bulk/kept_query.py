@@ -17,8 +17,8 @@ from agentv_stream.bulk.all_agents import agents_units
 from agentv_stream.bulk.collecting import reports_of
 from agentv_stream.bulk.find import Trouble
 from agentv_stream.bulk.kept_figures import KeptFigures
-from agentv_stream.bulk.query import empty_connection
 from agentv_stream.bulk.unit import Work
+from agentv_stream.bulk.views import empty_connection
 from agentv_stream.discovery.period import Zone
 from agentv_stream.discovery.places import cache_file, find_roots
 from agentv_stream.discovery.project import project_root

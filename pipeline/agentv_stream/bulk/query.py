@@ -18,7 +18,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.manifest import MACHINE, DataFile
 from agentv_stream.bulk.parquet import manifest_of
 from agentv_stream.bulk.tables import COLUMNS, TABLES
-from agentv_stream.bulk.views import VIEWS, local_times
+from agentv_stream.bulk.views import VIEWS, empty_connection
 from agentv_stream.discovery.period import IN_UTC, Zone
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.extras import extra
@@ -71,16 +71,6 @@ def connect(dataset: str | Path, zone: Zone = IN_UTC) -> Any:
             connection.execute(view)
     except duckdb.Error as error:
         raise SourceError(f"{dataset}: {error}") from error
-    return connection
-
-
-def empty_connection(zone: Zone) -> Any:
-    """A DuckDB connection in memory with the macros of local times. Raises: UsageError if the extra is missing."""
-    connection = extra("duckdb", "query", "a query").connect(":memory:")
-    connection.execute("SET TimeZone = 'UTC'")
-    for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
-        connection.execute(f"SET {name} = false")
-    local_times(connection, zone)
     return connection
 
 

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from agentv_stream.discovery.period import IN_UTC, Zone
+from agentv_stream.extras import extra
 
 _OF_SESSION = "LEFT JOIN _sessions AS s ON t.session_key = s.session_key AND t.machine IS NOT DISTINCT FROM s.machine"
 
@@ -42,6 +43,16 @@ VIEWS = {
         FROM calls GROUP BY session_key, tool, kind, provider, day, machine""",
 }
 """By name, in the order in which they are made."""
+
+
+def empty_connection(zone: Zone) -> Any:
+    """A DuckDB connection in memory with the macros of local times. Raises: UsageError if the extra is missing."""
+    connection = extra("duckdb", "query", "a query").connect(":memory:")
+    connection.execute("SET TimeZone = 'UTC'")
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        connection.execute(f"SET {name} = false")
+    local_times(connection, zone)
+    return connection
 
 
 def local_times(connection: Any, zone: Zone) -> None:

@@ -30,7 +30,8 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.sources.files import content_size, is_store_folder
 from agentv_stream.sources.folder import LocalFolder, companions_of
-from agentv_stream.stores.store import STORE_SIGN, StoredSession, list_sessions, split_stored, unread_part
+from agentv_stream.stores.opening import list_sessions, unread_part
+from agentv_stream.stores.store import STORE_SIGN, StoredSession, split_stored
 
 if TYPE_CHECKING:  # its rules take 40 ms
     from agentv_stages.redaction.redactor import Redactor

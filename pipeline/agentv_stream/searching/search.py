@@ -14,7 +14,8 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.redaction.redaction import Redaction
 from agentv_stream.searching.scan import Candidate, Place, Read, Wanted, holding, read_places, tasks_of
 from agentv_stream.sources.files import check_readable, is_store_folder
-from agentv_stream.stores.store import STORE_SIGN, list_sessions, split_stored, without_children
+from agentv_stream.stores.opening import list_sessions
+from agentv_stream.stores.store import STORE_SIGN, split_stored, without_children
 
 POOL_BYTES = 24 * 1024 * 1024  # from here on several processes are faster than one
 TASK_BYTES = 8 * 1024 * 1024

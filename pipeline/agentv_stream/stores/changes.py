@@ -11,7 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from agentv_stream.stores.database import text, whole
-from agentv_stream.stores.store import RowTable, StoredSession, open_store, unread_part_of, without_children
+from agentv_stream.stores.opening import open_store, unread_part_of
+from agentv_stream.stores.store import RowTable, StoredSession, without_children
 
 NEWEST = 128  # rows of a table that are read again at every look
 _SIZES = 1 << 20

@@ -13,7 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from agentv_stream.stores.database import StoreError
-from agentv_stream.stores.store import Store, StoredSession, open_store
+from agentv_stream.stores.opening import open_store
+from agentv_stream.stores.store import Store, StoredSession
 
 _DEEPEST = 16
 _encode = msgspec.json.Encoder().encode

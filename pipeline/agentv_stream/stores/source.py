@@ -11,15 +11,9 @@ from agentv_stages.model.visible import visible
 from agentv_stream.errors import UsageError
 from agentv_stream.sources.files import CHUNK_BYTES
 from agentv_stream.stores.database import StoreError
+from agentv_stream.stores.opening import list_sessions, unread_part
 from agentv_stream.stores.rows import read_session
-from agentv_stream.stores.store import (
-    STORE_SIGN,
-    StoredSession,
-    list_sessions,
-    split_stored,
-    unread_part,
-    without_children,
-)
+from agentv_stream.stores.store import STORE_SIGN, StoredSession, split_stored, without_children
 
 MOST_LISTED = 10
 

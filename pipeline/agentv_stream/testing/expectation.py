@@ -4,7 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from agentv_stages.model.visible import counted, padded, visible
 from agentv_stream.api.call import Call
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from types import CodeType
 
     import pytest
-
-    from agentv_stream.testing.trajectory import Trajectory
 
 Properties: TypeAlias = list[tuple[str, object]]
 AROUND = 3  # calls shown before and after a divergence
@@ -32,12 +30,22 @@ class Divergence:
     lines: tuple[str, ...] = ()
 
 
+class Expected(Protocol):
+    """The trajectory that expectations are about."""
+
+    @property
+    def journal(self) -> "Journal": ...
+
+    @property
+    def calls(self) -> Sequence[Call]: ...
+
+    def calls_of(self, pattern: str) -> Sequence[Call]: ...
+
+
 class Expectation:
     """An expectation with its outcome. It is true in an `assert` if it holds; a failure shows the trajectory around."""
 
-    def __init__(
-        self, trajectory: "Trajectory", title: str, divergences: Sequence[Divergence], held: Divergence
-    ) -> None:
+    def __init__(self, trajectory: "Expected", title: str, divergences: Sequence[Divergence], held: Divergence) -> None:
         self.title = title
         self._trajectory = trajectory
         self._divergences = tuple(divergences)
@@ -70,7 +78,7 @@ class Used(Expectation):
 
     def __init__(
         self,
-        trajectory: "Trajectory",
+        trajectory: "Expected",
         title: str,
         pattern: str,
         calls: Sequence[Call],

@@ -61,9 +61,13 @@ class Trajectory:
         ]
         return session
 
-    @cached_property
+    @property
     def calls(self) -> list[Call]:
         """All tool calls in the order requested."""
+        return self._calls
+
+    @cached_property
+    def _calls(self) -> list[Call]:
         return sorted(self.session.calls, key=lambda call: call.index)
 
     @property

@@ -1,69 +1,19 @@
 """Requests in ACP, of the client and of the agent, and the answers to them. In: a message. Out: its events."""
 
 import msgspec
-from msgspec import Raw
 
 from agentv_stages.chain.foreign import other_session
-from agentv_stages.chain.pruning import decode_member
 from agentv_stages.model.batch import Batch, Record
-from agentv_stages.model.event import EMPTY_OBJECT, Notification, SessionEnd, Source, UserText
+from agentv_stages.model.event import Notification, Source, UserText
 from agentv_stages.model.payload import text_json, text_of
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats
-from agentv_stages.providers.acp import calls, permissions, terminals, updates, usage, wire
-from agentv_stages.providers.acp.catalogue import ENDS, FROM_AGENT, FROM_CLIENT, QUIET_METHODS
+from agentv_stages.providers.acp import endings, permissions, terminals, updates, wire
+from agentv_stages.providers.acp.catalogue import FROM_AGENT, FROM_CLIENT, QUIET_METHODS
 from agentv_stages.providers.acp.habits import agent_of
 from agentv_stages.providers.acp.speech import Connection, release
 from agentv_stages.providers.acp.state import MOST, AcpState
 from agentv_stages.providers.acp.updates import facts
-
-# How prompts end in ACP. In: the answer to a prompt, or an error. Out: the tokens and the end of a session.
-
-
-def end(at: Connection, result: wire.Result, raw: Raw, source: Source, again: bool, batch: Batch) -> None:
-    """Ends a prompt; `again` means that its end was reported before, so that it adds no usage."""
-    release(at, batch)
-    calls.early(at, batch)
-    reason = result.stopReason or ""
-    status, why = ENDS.get(reason, "complete"), None if reason == "end_turn" else reason
-    if status == "interrupted":
-        calls.cancel(at, source, batch)
-    elif at.state.failure is not None and status == "complete":
-        status, why = "error", at.state.failure
-    total = None if again else usage.of_prompt(at.state, result, source)
-    if total is not None:
-        batch.events.append(total)
-    batch.events.append(SessionEnd(source, "", status, why, at.state.cost, result_json=raw))
-    at.state.prompting = at.state.called = at.state.thoughts = False
-    at.state.failure = None
-    at.state.answers.clear()
-    at.state.tasks.clear()
-
-
-def failed(at: Connection, line: wire.Line, side: str, source: Source, batch: Batch) -> None:
-    """An error instead of an answer: it ends the run if a prompt or a new session was requested."""
-    text = _reason_of(line.error)
-    if side not in FROM_CLIENT and at.state.replay == str(line.id):
-        at.state.replay = None
-    method = at.state.requests.pop(str(line.id), None) if side not in FROM_CLIENT else "client"
-    if method in (None, "session/prompt", "session/new"):
-        release(at, batch)
-        batch.events.append(SessionEnd(source, "", "error", text, at.state.cost, result_json=line.error))
-        at.state.prompting = False
-    else:
-        batch.events.append(Notification(source, "", f"{method} error", text, "error"))
-
-
-def _reason_of(error: Raw) -> str:
-    """The message of an error, with the details that Qwen adds."""
-    if bytes(error)[:1] != b"{":
-        return text_of(error) if bytes(error)[:1] == b'"' else ""
-    value = decode_member(error, wire.decode_error, "error")
-    data = value.data if bytes(value.data)[:1] == b"{" else EMPTY_OBJECT
-    details = (
-        decode_member(data, wire.decode_details, "error.data").details if value.message == "Internal error" else None
-    )
-    return ": ".join(filter(None, (value.message, details)))
 
 
 def called(at: Connection, line: wire.Line, data: bytes, record: Record, source: Source, batch: Batch) -> None:
@@ -141,7 +91,7 @@ def answered(
         if again and not at.state.answers:
             batch.ignore("response/again")
         else:
-            end(at, result, line.result, source, again, batch)
+            endings.end(at, result, line.result, source, again, batch)
     elif result.agentInfo is not None or result.agentCapabilities not in wire.NOTHING or result.info is not None:
         info = result.agentInfo or result.info or wire.AgentInfo()
         offers = tuple(a.id for a in result.authMethods or () if a.id)

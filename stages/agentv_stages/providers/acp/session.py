@@ -10,7 +10,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Source
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch
-from agentv_stages.providers.acp import calls, requests, speech, updates, usage, wire
+from agentv_stages.providers.acp import calls, endings, requests, speech, updates, usage, wire
 from agentv_stages.providers.acp.habits import habits_of
 from agentv_stages.providers.acp.state import AcpState
 
@@ -56,7 +56,7 @@ class AcpDecoder:
                 if line.method == "session/update":
                     self._spent(data, record, batch)
             elif line.error not in wire.NOTHING:
-                requests.failed(self, line, side, source, batch)
+                endings.failed(self, line, side, source, batch)
             elif line.id is not None and (line.jsonrpc is not None or bytes(line.result)):
                 requests.answered(self, line, data, side, record, source, batch)
             else:

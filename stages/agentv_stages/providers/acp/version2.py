@@ -10,7 +10,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import Notification, SessionEnd, Source, UserText
 from agentv_stages.model.payload import text_of, to_raw
 from agentv_stages.model.recent import remember
-from agentv_stages.providers.acp import calls, requests, terminals, wire
+from agentv_stages.providers.acp import calls, endings, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, add_text, release
 
 UPDATES = frozenset(
@@ -47,7 +47,7 @@ def _state(at: Connection, update: wire.Update, record: Record, source: Source, 
         batch.events.append(SessionEnd(source, "", "error", value.message, at.state.cost, result_json=Raw(record.data)))
         at.state.prompting = False
     else:
-        requests.end(
+        endings.end(
             at, wire.Result(stopReason=update.stopReason, usage=update.usage), Raw(record.data), source, False, batch
         )
 
