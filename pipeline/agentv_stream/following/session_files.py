@@ -8,11 +8,11 @@ from msgspec import structs
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import printable_path
-from agentv_stages.model.provider import DecodeContext, Folder, Provider
+from agentv_stages.model.provider import Companion, DecodeContext, Folder, Provider
 from agentv_stages.session.inputs import DecodeInputs
 from agentv_stream.following.growing import GrowingFile, OpenFiles
 from agentv_stream.following.taken_records import Counts, Repeated, TakenRecords
-from agentv_stream.sources.folder import Companion, LocalFolder, companions_of, context_of
+from agentv_stream.sources.folder import LocalFolder, companions_of, context_of
 from agentv_stream.sources.packed_folder import companion_files, unpacked_name
 
 
