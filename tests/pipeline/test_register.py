@@ -265,7 +265,7 @@ def test_a_blocked_session_goes_back_to_its_last_commit_with_its_files(tmp_path:
     place.read(session)
     place.put(session)
     part = place.write("b.jsonl", RECORDS[7:])
-    session.join(str(part))
+    session.add(str(part), further=True)
     register.known.entries[str(part)] = register.known.entries[session.main]
     register.trouble(session.number, OSError("no room"))
     assert set(register.known.entries) == {session.main}

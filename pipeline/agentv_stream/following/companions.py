@@ -17,7 +17,7 @@ def add_companions(session: Followed, folder: Folder) -> list[Input]:
     found = session.files.beside(session.provider, folder) if session.provider is not None else []
     if found:
         session.recognition.confirm()  # an agent that has such files is the right one
-    return [session.join(c.path) if c.context.further else session.add(c.path, c.context) for c in found]
+    return [session.add(c.path, c.context, c.context.further) for c in found]
 
 
 def forked_since(session: Followed, folder: Folder) -> bool:

@@ -20,30 +20,13 @@ from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
 from agentv_stream.following.cursor_database import CursorDatabase, CursorError, read_text, written_text
-from agentv_stream.following.growing import Mark
+from agentv_stream.following.growing import InputRow, Mark
 from agentv_stream.following.growing_output import OutputState
 from agentv_stream.following.merged import MergedState
 from agentv_stream.following.taken_records import HASH_BYTES
 
 _RANGE = 1_000_000_000  # number of ids of one consumer
 _SESSION = "id,main,provider,dialect,native,settled,committed_ms,active_ms,outputs"
-
-
-class InputRow(Struct):
-    """One file of a session. `skipped` counts records that repeated earlier ones; `repeating`: the last one did.
-
-    `state`: `live`; `gone` (deleted; its transcript stays); `done` (nothing more will come from it); `copy` (another
-    file is read instead); `document` (a whole file that is rewritten); `other` (no log).
-    """
-
-    path: str
-    state: str
-    generation: int
-    signature: Signature | None
-    mark: Mark
-    skipped: int
-    context: DecodeContext
-    repeating: bool = False
 
 
 class SessionRow(Struct):

@@ -29,6 +29,7 @@ from agentv_stream.following.repair import Repair
 from agentv_stream.following.resting import Resting
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.following.service_log import Say
+from agentv_stream.following.settling import end_partials
 from agentv_stream.following.stored import Stores
 from agentv_stream.outputs.naming import DEFAULT_ROOT, TRANSCRIPT
 
@@ -220,7 +221,7 @@ class Follower:
         """After `finish`: nothing will be read any more, so unfinished parts are taken as is. Raises: as `round`."""
         for session in list(self.hot.values()):
             try:
-                session.end_partials()
+                end_partials(session)
             except BrokenPipeError:
                 raise
             except Exception as error:

@@ -17,7 +17,7 @@ from agentv_stages.model.provider import DecodeContext, Dialect, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.session.chain import SessionChain
 from agentv_stages.session.parts import transform
-from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow
+from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.delivered import Delivery
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.follow_plan import Plan
@@ -25,7 +25,6 @@ from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
 from agentv_stream.following.recognition import Recognised, Recognition
 from agentv_stream.following.session_files import Input, SessionFiles
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
-from agentv_stream.following.taken_records import Repeated
 from agentv_stream.sources.files import CHUNK_BYTES
 from agentv_stream.sources.folder import context_of
 
@@ -107,19 +106,13 @@ class Followed:
     def native_id(self) -> str | None:
         return self.chain.observer.facts.session_id if self.chain is not None else None
 
-    def add(self, path: str, context: DecodeContext | None = None) -> Input:
-        """Adds a file."""
-        log = self.files.add(self.shared.log(path), context)
+    def add(self, path: str, context: DecodeContext | None = None, further: bool = False) -> Input:
+        """Adds a file; with `further` a further part of the log."""
+        file = self.shared.log(path)
+        log = self.files.join(file) if further else self.files.add(file, context)
         if self.chain is not None:
-            log.open(self.chain.decode, False)
-        return log
-
-    def join(self, path: str) -> Input:
-        """Adds a further part of the log."""
-        log = self.files.join(self.shared.log(path))
-        if self.chain is not None:
-            log.open(self.chain.decode, True)
-        self.dirty = True
+            log.open(self.chain.decode, further)
+        self.dirty = self.dirty or further
         return log
 
     # --- reading
@@ -226,22 +219,16 @@ class Followed:
             for listener in self.shared.listeners:
                 listener.observe(self, new)
 
-    def end_partials(self) -> None:
-        """Nothing will be read any more: takes the unfinished parts of all files and stores.
+    def end_partial(self, log: Input) -> None:
+        """The unfinished part of a file or store will not be continued: it is taken as it is.
 
         Raises: SourceError, SinkError, OSError.
         """
-        for log in self.files.inputs if self.chain is not None else ():
-            if log.state != "live" or self.files.rewritten(log.path):
-                continue
-            if not log.file.stored:
-                self.end_partial(log)
-            elif (rows := self.files.unfinished_of(log)) is not None:
-                self._hand_on(rows)
-
-    def end_partial(self, log: Input) -> None:
-        """The unfinished last line will not be continued: it is taken as it is. Raises: SinkError, OSError."""
-        last = log.file.reader.rest()
+        last = self.files.unfinished_of(log)
+        if log.file.stored:
+            if last is not None:
+                self._hand_on(last)
+            return
         if last is not None:
             last.end = log.file.position
             self._take(log, last)
@@ -342,12 +329,7 @@ class Followed:
             decided.dialect.name if decided is not None else None,
             self.native_id, not self.unsettled, 0, self.active_ms,
         )  # fmt: skip
-        for log in self.files.inputs:
-            state = "gone" if log.gone and log.state == "live" else log.state
-            state = "other" if strange else "document" if self.files.document and state == "live" else state
-            read, mark = log.file.signature_read(), log.file.mark()
-            skipped, repeating = log.repeated.skipped, log.repeated.repeating
-            row.inputs.append(InputRow(log.path, state, log.generation, read, mark, skipped, log.context, repeating))
+        row.inputs = self.files.rows(strange)
         if chain is not None and not strange:
             row.outputs = outputs.snapshot() if outputs is not None else None
             if not self._anew:
@@ -364,7 +346,7 @@ class Followed:
         if row.provider is not None and row.inputs and _forked_since(row, get_provider(row.provider)):
             row.state = None  # it is read again
         for kept in row.inputs:
-            self._restore_input(kept, kept.mark if row.state is not None else None)
+            self.files.restore(kept, self.shared.log(kept.path, kept.mark if row.state is not None else None))
         if row.outputs is not None and self.outputs is not None:
             self.outputs.restore(row.outputs)
         if row.merged is not None and self.delivery.merged is not None and row.state is not None:
@@ -380,17 +362,6 @@ class Followed:
             self.files.open_all(chain.decode)
         for listener in self.shared.listeners:
             listener.restored(self)
-
-    def _restore_input(self, kept: InputRow, mark: Mark | None) -> None:
-        file = self.shared.log(kept.path, mark)
-        file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
-        state = "live" if kept.state in ("gone", "document", "other") else kept.state
-        repeated = Repeated(None, kept.skipped, kept.repeating)
-        log = Input(file, kept.context, state, kept.generation, repeated, gone=kept.state == "gone")
-        self.files.printed = self.files.printed or kept.state == "document"
-        self.files.inputs.append(log)
-        if kept.generation and file.position and not file.stored:
-            self.files.continue_repeated(log, self.shared.files)
 
 
 def _forked_since(row: SessionRow, provider: Provider) -> bool:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from agentv_stages.chain.lines import BOM, DEFAULT_CAP, LinePosition, LineReader
 from agentv_stages.model.batch import Batch, Chunk
 from agentv_stages.model.payload import printable_path
+from agentv_stages.model.provider import DecodeContext
 from agentv_stream.discovery.header import damages, first_bytes
 from agentv_stream.discovery.places import Signature, signature_of
 from agentv_stream.sources.files import CHUNK_BYTES, compression, open_plain
@@ -44,6 +45,23 @@ class Mark(Struct, frozen=True):
     head_length: int = 0
     tail: bytes = b""
     tail_length: int = 0
+
+
+class InputRow(Struct):
+    """One file of a session. `skipped` counts records that repeated earlier ones; `repeating`: the last one did.
+
+    `state`: `live`; `gone` (deleted; its transcript stays); `done` (nothing more will come from it); `copy` (another
+    file is read instead); `document` (a whole file that is rewritten); `other` (no log).
+    """
+
+    path: str
+    state: str
+    generation: int
+    signature: Signature | None
+    mark: Mark
+    skipped: int
+    context: DecodeContext
+    repeating: bool = False
 
 
 def digest(data: bytes) -> bytes:

@@ -90,7 +90,7 @@ class Newcomers:
         if session.chain is None:
             return "later" if session.number in self._register.troubles else "no"
         self._register.say("a further part of a log that is followed", path=found.path, of=session.main)
-        session.join(found.path)
+        session.add(found.path, further=True)
         self._register.times[session.number].companions_at = 0.0  # the part may have sub-agents of its own
         self._register.known.entries[found.path] = KnownFile(None, session.number)
         return "yes"

@@ -10,7 +10,7 @@ from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import printable_path
 from agentv_stages.model.provider import Companion, DecodeContext, Folder, Provider
 from agentv_stages.session.inputs import DecodeInputs
-from agentv_stream.following.growing import GrowingFile, OpenFiles
+from agentv_stream.following.growing import GrowingFile, InputRow
 from agentv_stream.following.taken_records import Counts, Repeated, TakenRecords
 from agentv_stream.sources.folder import LocalFolder, companions_of, context_of
 from agentv_stream.sources.packed_folder import companion_files, unpacked_name
@@ -178,11 +178,31 @@ class SessionFiles:
         log.file.reader.row += log.repeated.skipped
         log.generation += 1
 
-    def continue_repeated(self, log: Input, files: OpenFiles) -> None:
-        """After a restart: what a further part may still repeat, by reading again what was read of it."""
-        again, end = GrowingFile(log.path, files, cap=log.file.reader.cap), log.file.position
-        self.taken.may_still_repeat(log.repeated, read_again(again, end))
-        files.close(again)
+    # --- the cursors
+
+    def rows(self, strange: bool) -> list[InputRow]:
+        """The files as they stand in the cursors; `strange`: no dialect fits."""
+        rows: list[InputRow] = []
+        for log in self.inputs:
+            state = "gone" if log.gone and log.state == "live" else log.state
+            state = "other" if strange else "document" if self.document and state == "live" else state
+            read, mark = log.file.signature_read(), log.file.mark()
+            skipped, repeating = log.repeated.skipped, log.repeated.repeating
+            rows.append(InputRow(log.path, state, log.generation, read, mark, skipped, log.context, repeating))
+        return rows
+
+    def restore(self, kept: InputRow, file: GrowingFile) -> None:
+        """Adds a file as it stood in the cursors."""
+        file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
+        state = "live" if kept.state in ("gone", "document", "other") else kept.state
+        repeated = Repeated(None, kept.skipped, kept.repeating)
+        log = Input(file, kept.context, state, kept.generation, repeated, gone=kept.state == "gone")
+        self.printed = self.printed or kept.state == "document"
+        self.inputs.append(log)
+        if kept.generation and file.position and not file.stored:
+            again = GrowingFile(log.path, file.files, cap=file.reader.cap)
+            self.taken.may_still_repeat(log.repeated, read_again(again, file.position))
+            file.files.close(again)
 
     def close(self) -> None:
         for log in self.inputs:

@@ -45,6 +45,16 @@ def settle(session: Followed) -> None:
     session.dirty = True
 
 
+def end_partials(session: Followed) -> None:
+    """Nothing will be read any more: takes the unfinished parts of all files and stores.
+
+    Raises: SourceError, SinkError, OSError.
+    """
+    for log in session.files.inputs if session.chain is not None else ():
+        if log.state == "live" and not session.files.rewritten(log.path):
+            session.end_partial(log)
+
+
 def decide(session: Followed) -> bool:
     """Whether the dialect is known, if necessary from the records so far. Raises: SinkError, OSError."""
     if session.chain is not None:
