@@ -1,6 +1,6 @@
 """Modules import in one direction: no circles in either package, and few levels in `following`."""
 
-import ast
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -10,6 +10,7 @@ import agentv_stream
 
 FOLLOWING = "agentv_stream.following."
 MOST_LEVELS = 8
+IMPORT = re.compile(r"^ *from (agentv_\S+) import (\([^)]*\)|.*)", re.MULTILINE)
 FRONTS = {"agentv_stream.cli"}  # loads its commands by name; completion reads its table of commands
 
 
@@ -33,10 +34,9 @@ MODULES = {
 def imported(module: str) -> frozenset[str]:
     """The modules that a module imports, anywhere in it, also for types only."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= names & MODULES.keys() or {node.module} & MODULES.keys()
+    for package, names in IMPORT.findall(MODULES[module].read_text(encoding="utf-8")):
+        inner = {f"{package}.{name}" for name in re.findall(r"\w+", names)} & MODULES.keys()
+        found |= inner or {package} & MODULES.keys()
     return frozenset(found - {module})
 
 

@@ -10,10 +10,9 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from os import environ
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from msgspec import structs
@@ -49,9 +48,12 @@ from agentv_stream.running.fixture import working_copy
 from agentv_stream.running.options import RunOptions
 from agentv_stream.running.overseer import Overseer
 from agentv_stream.running.prompt import prompt_of
-from agentv_stream.running.run_result import finish_result, run_value
+from agentv_stream.running.run_result import finish_result, run_facts, run_value
 from agentv_stream.settings import Settings
 from agentv_stream.sources.files import is_there
+
+if TYPE_CHECKING:
+    from agentv_stages.redaction.redactor import Redactor
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -107,75 +109,50 @@ def _no_stream(error: Exception) -> bool:
     return isinstance(error, NotALog | EmptyInput)
 
 
+class Places(NamedTuple):
+    """The files of an attempt."""
+
+    stream: Path
+    errors: Path
+    trace: Path
+    result: Path
+
+
 async def run_agent(options: RunOptions, settings: Settings, attempt: int, live: LiveCheck | None = None) -> RunReport:
     """Runs the command once; with `settings.live` it shows a live line on standard error.
 
     Raises: UsageError if it cannot be started, SinkError if the folder cannot be written.
     """
     stem = stem_of(options.task, options.approach, attempt)
-    stream, errors, trace = (options.folder / f"{stem}{end}" for end in (RAW_LOG, ".stderr.log", TRACE))
-    try:
-        prepare_folder(options.folder)
-        for place in (stream, errors, trace):
-            # With `--attempt` the name may exist; a link's target is not ours, and a named pipe would be waited for.
-            if place.is_symlink() or place.is_fifo():
-                place.unlink()
-    except OSError as error:
-        raise SinkError(str(options.folder), error) from error
+    places = Places(*(options.folder / f"{stem}{end}" for end in (RAW_LOG, ".stderr.log", TRACE, ".json")))
+    _clear(places)
     redactor = None
     if settings.redact:
         from agentv_stream.redaction.redaction import redactor_for
 
         redactor = redactor_for(settings)
-    if live is not None:
-        live.redact(redactor)
-    cwd = options.cwd
-    if options.fixture is not None:
-        cwd = await anyio.to_thread.run_sync(working_copy, options.fixture, options.folder, stem)
-    environment = {"AGENTV_STREAM_TASK": options.task, "AGENTV_STREAM_ATTEMPT": str(attempt)}
-    options = replace(options, environment={**environ, **environment, **(options.environment or {})})
-    if options.output_file is not None:
-        await anyio.to_thread.run_sync(partial(options.output_file.unlink, missing_ok=True))
-    if options.prompt_file is not None:
-        await anyio.to_thread.run_sync(_write_prompt, options.prompt_file, settings.prompt or "")
+    options = await anyio.to_thread.run_sync(_prepared, options, settings, attempt, stem)
     child = Child(
         options.command,
-        save=stream if options.save_stream else None,
-        stderr=errors,
-        cwd=cwd,
-        stale=(stream, trace),
+        save=places.stream if options.save_stream else None,
+        stderr=places.errors,
+        cwd=options.cwd,
+        stale=(places.stream, places.trace),
         stdin=options.stdin,
         redactor=redactor,
     )
-    settings = structs.replace(
-        settings,
-        out=settings.out if settings.out is not None else options.folder,
-        target=options.approach,
-        test_id=options.task,
-        attempt=attempt,
-        prompt=settings.prompt if settings.prompt is not None else prompt_of(options.command),
-        transcript=None,
-        stats=None,
-        tee=False,
-        tee_redacted=False,
-        dump_traces=False,  # done here: the file is named after the attempt
-        include_trace=False,
-    )
+    settings = _settings_of(options, settings, attempt)
     traces = TraceList() if options.include_trace else None
     sinks: list[Sink] = []
     if options.dump_traces:
-        sinks.append(RenderSink("trace", lambda: trace, trace_events.render, another=lambda: trace))
+        sinks.append(RenderSink("trace", lambda: places.trace, trace_events.render, another=lambda: places.trace))
     watchers = [w for w in (live.checker if live is not None else None, traces) if w is not None]
     session = StreamSession(child, settings, sinks, watchers, answers=False)
-    if live is not None:
-        session.verdicts = live.verdicts
     overseer = Overseer(child, session, options)
     if options.budget_usd is not None:
         session.watchers.append(Budget(options.budget_usd, lambda: session.observer, lambda: overseer.end_it("budget")))
-    if live is not None and overseer.line is not None:
-        live.before_telling = overseer.line.clear
-    if live is not None and live.fail_fast is not None:
-        live.stop = lambda: overseer.end_it("fail-fast")
+    if live is not None:
+        _connect(live, session, overseer, redactor)
     # Signals are handled until the result is written: a late one must not leave a run without a result.
     async with heeded(overseer.interrupt, FORWARDED):
         begun = datetime.now(UTC)
@@ -193,18 +170,8 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
             if traces is not None:
                 traces.put_into(result)
         value = run_value(result, child, live, options.output_file)
-        value["run"] = {
-            "command": list(options.shown or options.command),
-            "started_at": begun.isoformat().replace("+00:00", "Z"),
-            "duration_seconds": round(seconds, 3),
-            "exit_code": child.end.exit_code,
-            "signal": child.end.signal,
-            "stopped": child.end.stopped,
-            "timed_out": child.end.stopped == "timeout",
-            "stderr_tail": child.error_tail(),
-            "stream_bytes": child.received,
-            "saved_bytes": child.saved,
-            "stream": stream.name if child.saved and is_there(stream) else None,
+        value["run"] = run_facts(child, options, begun, seconds) | {
+            "stream": places.stream.name if child.saved and is_there(places.stream) else None,
             "attempt": attempt,
             "prompt": settings.prompt,
             "agentv_stream_version": running_version(),
@@ -212,17 +179,80 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         value |= {"task_id": options.task, "approach": options.approach, "attempt": attempt}
         if redactor is not None:  # the command, the prompt, an output that is no stream
             value = decode_json(redactor.hide(printable_json(value)))
-        path = options.folder / f"{stem}.json"
-        with suppress(OSError):
-            if path.is_fifo():  # put there by the agent; it would be written into as soon as a process reads it
-                path.unlink()
         try:
-            for place, failure in (await anyio.to_thread.run_sync(sync_paths, (stream, errors))).items():
-                raise SinkError(str(place), failure)
-            await publish(path, indented_json(value))
+            await _store(places, value)
         except SinkError as error:  # how the run ended is reported all the same
             report.failures.append(error)
-        outcome = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
+        outcome = RunReport(
+            places.result, value, child.end, report, session, child, failed, signalled=overseer.signalled
+        )
         outcome.warnings = [*report.warnings, *child.warnings]
         child.drop_empty_files()
         return outcome
+
+
+def _clear(places: Places) -> None:
+    """Makes the folder. Raises: SinkError."""
+    folder = places.result.parent
+    try:
+        prepare_folder(folder)
+        for place in (places.stream, places.errors, places.trace):
+            # With `--attempt` the name may exist; a link's target is not ours, and a named pipe would be waited for.
+            if place.is_symlink() or place.is_fifo():
+                place.unlink()
+    except OSError as error:
+        raise SinkError(str(folder), error) from error
+
+
+def _prepared(options: RunOptions, settings: Settings, attempt: int, stem: str) -> RunOptions:
+    """The options of this attempt, with its folder and environment; its files for prompt and answer are ready.
+
+    Raises: UsageError, SinkError.
+    """
+    cwd = options.cwd
+    if options.fixture is not None:
+        cwd = working_copy(options.fixture, options.folder, stem)
+    environment = {"AGENTV_STREAM_TASK": options.task, "AGENTV_STREAM_ATTEMPT": str(attempt)}
+    if options.output_file is not None:
+        options.output_file.unlink(missing_ok=True)
+    if options.prompt_file is not None:
+        _write_prompt(options.prompt_file, settings.prompt or "")
+    return replace(options, cwd=cwd, environment={**environ, **environment, **(options.environment or {})})
+
+
+def _settings_of(options: RunOptions, settings: Settings, attempt: int) -> Settings:
+    """The settings of this attempt's session."""
+    return structs.replace(
+        settings,
+        out=settings.out if settings.out is not None else options.folder,
+        target=options.approach,
+        test_id=options.task,
+        attempt=attempt,
+        prompt=settings.prompt if settings.prompt is not None else prompt_of(options.command),
+        transcript=None,
+        stats=None,
+        tee=False,
+        tee_redacted=False,
+        dump_traces=False,  # done here: the file is named after the attempt
+        include_trace=False,
+    )
+
+
+def _connect(live: LiveCheck, session: StreamSession, overseer: Overseer, redactor: "Redactor | None") -> None:
+    """Puts the verdicts of a check into the session, and lets it end the agent."""
+    live.redact(redactor)
+    session.verdicts = live.verdicts
+    if overseer.line is not None:
+        live.before_telling = overseer.line.clear
+    if live.fail_fast is not None:
+        live.stop = lambda: overseer.end_it("fail-fast")
+
+
+async def _store(places: Places, value: dict[str, Any]) -> None:
+    """Writes the result, once stream and errors are on the disk. Raises: SinkError."""
+    with suppress(OSError):
+        if places.result.is_fifo():  # put there by the agent; it would be written into as soon as a process reads it
+            places.result.unlink()
+    for place, failure in (await anyio.to_thread.run_sync(sync_paths, (places.stream, places.errors))).items():
+        raise SinkError(str(place), failure)
+    await publish(places.result, indented_json(value))

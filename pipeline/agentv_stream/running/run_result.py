@@ -1,6 +1,7 @@
 """The result object of a run: the result of its stream, with facts that only the program that ran the agent knows."""
 
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,19 @@ def run_value(
         cost: Any = single.get("total_cost_usd")
         value["cost_usd"] = cost if isinstance(cost, int | float) and not isinstance(cost, bool) else None
     return value
+
+
+def run_facts(child: Child, options: RunOptions, begun: datetime, seconds: float) -> dict[str, Any]:
+    """How the process ran."""
+    return {
+        "command": list(options.shown or options.command),
+        "started_at": begun.isoformat().replace("+00:00", "Z"),
+        "duration_seconds": round(seconds, 3),
+        "exit_code": child.end.exit_code,
+        "signal": child.end.signal,
+        "stopped": child.end.stopped,
+        "timed_out": child.end.stopped == "timeout",
+        "stderr_tail": child.error_tail(),
+        "stream_bytes": child.received,
+        "saved_bytes": child.saved,
+    }
