@@ -4,21 +4,26 @@ import csv
 import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from agentv_stream.cli.analyzing import run_analyze
 from agentv_stream.cli.reporting import write_report
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SourceError, UsageError
 from agentv_stream.reports.report import compare, mean, metrics_of, report_json
 from agentv_stream.reports.report_html import html
 from agentv_stream.reports.report_runs import Run, read_run
 from agentv_stream.reports.report_text import escape, markdown
+from agentv_stream.reports.run_findings import find_in, finding_rows
 from agentv_stream.summary import summarize
+from support.consuming import consume
 from support.decoding import corpus
 from support.fake_agents import READ_EDIT, stream
+from support.made_sessions import claude_session
 
 
 def own(
@@ -608,3 +613,41 @@ def test_several_approaches_without_a_baseline_are_told_of_it(
     assert escape(said) in (tmp_path / "o.md").read_text(encoding="utf-8")
     assert said in html(compare([tmp_path / "r"]))
     assert compare([tmp_path / "r"], baseline="b").notes == []
+
+
+def test_findings_of_runs_are_those_of_analyze(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = re.sub(rb'("content": "out \d+")}', rb'\1, "is_error": true}', claude_session(1, 60))
+    for attempt in (1, 2):
+        path = own(tmp_path, "fix", "base", attempt)
+        path.with_suffix(".stream.jsonl").write_bytes(log)
+    own(tmp_path, "fix", "base", 3)  # without a stream
+    fine = own(tmp_path, "fix", "new", 1, outputs={"transcript": "/gone/fix.transcript.jsonl"})
+    assert consume(tmp_path, "--stats", "s.json", "--out", "t", given=claude_session(2, 3)).code == 0
+    (transcript,) = (tmp_path / "t").rglob("*.transcript.jsonl")
+    transcript.rename(fine.with_name("fix.transcript.jsonl"))
+    assert run_analyze([str(tmp_path / "fix_base_1.stream.jsonl")], None, (), as_json=True, redact=False) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert found
+    (tmp_path / "s.json").unlink()
+    out = tmp_path / "report.json"
+    assert write_report([tmp_path], out, None, None, None, True) == EXIT_FINE
+    runs = {Path(run["path"]).name: run for run in json.loads(out.read_text())["runs"]}
+    for name in ("fix_base_1.json", "fix_base_2.json"):
+        totals = runs[name]["findings"]
+        assert {kind: total["findings"] for kind, total in totals.items()} == Counter(f["kind"] for f in found)
+        for kind, total in totals.items():
+            ours = [finding for finding in found if finding["kind"] == kind]
+            for cost, told in (("calls", "calls"), ("duration_ms", "ms"), ("tokens", "tokens")):
+                known = [finding[told] for finding in ours if finding.get(told) is not None]
+                assert total[cost] == (sum(known) if known else None)
+            assert total["first_turn"] == ours[0]["cites"][0]["turn"]
+    assert runs["fix_base_3.json"]["findings"] is None
+    assert runs["fix_new_1.json"]["findings"] == {}
+    comparison = compare([tmp_path])
+    assert "## Findings" not in markdown(comparison)
+    find_in(comparison)
+    rows = {row[1]: row for row in finding_rows(comparison)[1:]}
+    assert rows["repeated-failures"][:3] == ["base", "repeated-failures", "2 of 2"]
+    assert rows["repeated-failures"][-1].startswith("fix 1, turn ")
+    assert "repeated-failures" in html(comparison)
+    assert "| base | repeated-failures | 2 of 2 |" in markdown(comparison)

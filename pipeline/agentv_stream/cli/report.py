@@ -25,7 +25,10 @@ def report(
         str | None, typer.Option(metavar="NAME", help="Only this approach is compared with the baseline.")
     ] = None,
     streams: Annotated[
-        bool, typer.Option("--streams/--no-streams", help="Recount old results from the raw streams beside them.")
+        bool,
+        typer.Option(
+            "--streams/--no-streams", help="Read streams beside results: for findings, and to recount old results."
+        ),
     ] = True,
 ) -> None:
     """Compare approaches: tables, paired differences with intervals; Markdown, HTML or JSON."""

@@ -12,6 +12,7 @@ from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageErr
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.reports.report import compare, report_json
 from agentv_stream.reports.report_runs import is_result
+from agentv_stream.reports.run_findings import find_in
 
 FORMATS = {"md": "md", "markdown": "md", "html": "html", "htm": "html", "json": "json"}
 
@@ -38,6 +39,8 @@ def write_report(
         if place is not None and is_result(place):
             raise UsageError(f"--out {place} is a result, which would be lost; give another file")
         comparison = compare(results, baseline, candidate, streams)
+        if streams:
+            find_in(comparison)
         comparison.folder = place.parent if place is not None else None
         for warning in comparison.warnings:
             say(f"warning: {warning}")

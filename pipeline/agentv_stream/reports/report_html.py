@@ -21,6 +21,7 @@ from agentv_stream.reports.report_rows import (
     summary_rows,
     task_rows,
 )
+from agentv_stream.reports.run_findings import ABOUT_FINDINGS, finding_rows
 from agentv_stream.reports.run_rows import ABOUT_SHARE, distribution_rows, run_rows, share_rows
 
 STYLE = """
@@ -99,6 +100,9 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
         parts.append(_table(difference_rows(comparison), "Differences", bold))
     parts.append("<h2>Tasks</h2>")
     parts.append(_table(task_rows(comparison, metrics), "Tasks"))
+    findings = finding_rows(comparison)
+    if len(findings) > 1:
+        parts += ["<h2>Findings</h2>", f"<p>{esc(ABOUT_FINDINGS)}</p>", _table(findings, "Findings")]
     old = historical_rows(comparison.runs)
     if len(old) > 1:
         parts += ["<h2>Historical figures</h2>", f"<p>{esc(HISTORICAL, 2000)}</p>", _table(old, "Historical figures")]

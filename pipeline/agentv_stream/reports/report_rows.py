@@ -6,7 +6,7 @@ from agentv_stages.model.visible import counted, visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
 
-WORDS = frozenset(("Approach", "Over", "Tools", "Status", "Verdict", "First failure"))
+WORDS = frozenset(("Approach", "Over", "Tools", "Status", "Verdict", "First failure", "Finding", "First"))
 """Columns of words; all others but the first hold figures, and are right-aligned."""
 HISTORICAL = (
     "Figures as old results hold them, beside those of the same streams counted anew. The old first edit turn "

@@ -6,7 +6,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentv_stages.model.event import FAILED_OUTCOMES
 from agentv_stages.model.payload import decode_json
@@ -14,6 +14,9 @@ from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.errors import AgentvStreamError, SourceError
 from agentv_stream.sources.files import is_file, is_folder, is_there
 from agentv_stream.summary import summarize
+
+if TYPE_CHECKING:
+    from agentv_stream.reports.run_findings import KindTotal
 
 MOST_BYTES = 256 * 1024 * 1024
 MOST_FIGURE = 1e15
@@ -27,7 +30,8 @@ class Run:
     """One run, as its result file describes it. `silent`: it left no stream of events, so it cannot name its model.
 
     `apart` says why it may be in no difference. `first_failure` is the first assertion that failed, with its evaluator
-    and case; `transcript` the path of the transcript, as the result names it.
+    and case; `transcript` the path of the transcript, as the result names it. `findings`: totals by kind; None if they
+    were not looked for, or its stream is not there.
     """
 
     path: Path
@@ -53,6 +57,7 @@ class Run:
     silent: bool = False
     first_failure: str | None = None
     transcript: str | None = None
+    findings: "dict[str, KindTotal] | None" = None
 
     @property
     def counts(self) -> bool:

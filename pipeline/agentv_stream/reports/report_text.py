@@ -16,6 +16,7 @@ from agentv_stream.reports.report_rows import (
     summary_rows,
     task_rows,
 )
+from agentv_stream.reports.run_findings import ABOUT_FINDINGS, finding_rows
 from agentv_stream.reports.run_rows import ABOUT_SHARE, distribution_rows, run_rows, share_rows
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
@@ -45,6 +46,9 @@ def markdown(comparison: Comparison, generated: str | None = None) -> str:
     distribution = distribution_rows(comparison, comparison.metrics)
     if len(distribution) > 1:
         parts += ["## Distributions", "", *table(distribution), ""]
+    found = finding_rows(comparison)
+    if len(found) > 1:
+        parts += ["## Findings", "", ABOUT_FINDINGS, "", *table(found), ""]
     historical = historical_rows(comparison.runs)
     if len(historical) > 1:
         parts += ["## Historical figures", "", HISTORICAL, "", *table(historical), ""]

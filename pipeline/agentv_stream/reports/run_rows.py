@@ -49,13 +49,15 @@ def link_of(run: Run, folder: Path | None) -> str | None:
 
     A page is a file beside the result with the ending `.html`.
     """
-    places = [run.path.with_suffix(".html")]
-    if run.transcript is not None:  # as its run saw it; results may have been moved together
-        places += [Path(run.transcript), run.path.parent / Path(run.transcript).name]
-    for place in places:
+    for place in (run.path.with_suffix(".html"), *places_of(run)):
         if "\0" not in str(place) and place.is_file():
             return quote(os.path.relpath(place, folder), safe="/-_.~", errors="surrogateescape")
     return None
+
+
+def places_of(run: Run) -> list[Path]:
+    """Where its transcript may be: as the run saw it, and beside the result, because both may have been moved."""
+    return [] if run.transcript is None else [Path(run.transcript), run.path.parent / Path(run.transcript).name]
 
 
 def share_rows(comparison: Comparison) -> list[list[str]]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from agentv_stream.reports.report import Difference
+from agentv_stream.reports.run_findings import KindTotal
 
 
 class Apart(Struct):
@@ -41,6 +42,7 @@ class ReportRun(Struct):
     first_failure: str | None
     transcript: str | None
     silent: bool
+    findings: dict[str, KindTotal] | None
 
 
 class ReportFile(Struct):

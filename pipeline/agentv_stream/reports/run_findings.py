@@ -1,0 +1,120 @@
+"""Findings of runs in a report. In: a run's stream, otherwise its transcript. Out: their number and cost by kind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from agentv_stages.findings.finding import Finding, Kind
+from agentv_stream.errors import AgentvStreamError
+from agentv_stream.outputs.naming import RAW_LOG
+from agentv_stream.reports.report import Comparison
+from agentv_stream.reports.report_runs import Run
+from agentv_stream.reports.run_rows import places_of
+from agentv_stream.summary import SessionReader, read_file
+
+KINDS: tuple[str, ...] = get_args(Kind)
+ABOUT_FINDINGS = (
+    "What cost runs calls, time or tokens, as `analyze` names it in their streams; ~ is estimated. "
+    "Of a run without a stream and without a transcript nothing is known."
+)
+HEAD = ["Approach", "Finding", "Runs", "Findings", "Calls", "Seconds", "Tokens", "First"]
+
+
+@dataclass
+class KindTotal:
+    """The findings of one kind of a run. A cost is None where no finding of that kind has it.
+
+    `first_turn` is the turn of the first call that proves one of them; None on other streams than the main one.
+    """
+
+    findings: int = 0
+    calls: int | None = None
+    duration_ms: int | None = None
+    tokens: int | None = None
+    estimated: bool = False
+    first_turn: int | None = None
+
+    def add(self, finding: Finding) -> None:
+        """Adds one."""
+        if not self.findings and finding.cites:
+            self.first_turn = finding.cites[0].turn
+        self.findings += 1
+        self.calls = _sum(self.calls, finding.calls)
+        self.duration_ms = _sum(self.duration_ms, finding.ms)
+        self.tokens = _sum(self.tokens, finding.tokens)
+        self.estimated |= finding.basis == "estimated"
+
+
+def find_in(comparison: Comparison) -> None:
+    """Reads the runs that count; the findings of each are in `Run.findings`."""
+    for run in comparison.runs:
+        if run.counts:
+            run.findings = _found(run)
+
+
+def _found(run: Run) -> dict[str, KindTotal] | None:
+    """The totals by kind; None if the run has neither a stream nor a transcript that can be read."""
+    from agentv_stages.findings import Findings  # with the evaluators
+
+    for place in (run.path.with_suffix(RAW_LOG), *places_of(run)):
+        if "\0" in str(place) or not place.is_file():
+            continue
+        findings = Findings()
+        try:
+            for batch in SessionReader(read_file(str(place)), str(place)).batches():
+                findings.observe(batch)
+        except AgentvStreamError:
+            continue
+        totals: dict[str, KindTotal] = {}
+        for finding in findings.finish():
+            totals.setdefault(finding.kind, KindTotal()).add(finding)
+        return {kind: totals[kind] for kind in KINDS if kind in totals}
+    return None
+
+
+def finding_rows(comparison: Comparison) -> list[list[str]]:
+    """A row for each approach and kind that one of its runs has; only the head if none has any."""
+    rows = [HEAD]
+    for approach in comparison.approaches:
+        runs = [run for run in comparison.of(approach) if run.findings is not None]
+        for kind in KINDS:
+            found = [(run, run.findings[kind]) for run in runs if run.findings and kind in run.findings]
+            if found:
+                totals = [total for _, total in found]
+                rows.append(
+                    [
+                        approach,
+                        kind,
+                        f"{len(found)} of {len(runs)}",
+                        f"{sum(total.findings for total in totals):,}",
+                        *_costs(totals),
+                        _first(*found[0]),
+                    ]
+                )
+    return rows
+
+
+def _costs(totals: Sequence[KindTotal]) -> list[str]:
+    calls, milliseconds, tokens = (
+        _total([getattr(total, name) for total in totals]) for name in ("calls", "duration_ms", "tokens")
+    )
+    about = "~" if any(total.estimated for total in totals) else ""
+    return [
+        "" if calls is None else f"{calls:,}",
+        "" if milliseconds is None else f"{milliseconds / 1000:,.0f}",
+        "" if tokens is None else f"{about}{tokens:,}",
+    ]
+
+
+def _first(run: Run, total: KindTotal) -> str:
+    attempt = "" if run.attempt is None else f" {run.attempt}"
+    return f"{run.task}{attempt}" + ("" if total.first_turn is None else f", turn {total.first_turn}")
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other
+
+
+def _total(values: Sequence[Any]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
