@@ -8,12 +8,13 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
 from agentv_stages.model.event import MAIN
 from agentv_stages.model.payload import printable_path
+from agentv_stages.model.provider import Kept
 from agentv_stages.model.times import iso, nearest_date_ms
 from agentv_stages.providers import get_provider, store_owner
 from agentv_stream.discovery.header import (
@@ -117,6 +118,12 @@ class RememberingFolder(LocalFolder):
     def __init__(self) -> None:
         self._globs: dict[str, list[str]] = {}
         self._heads: dict[tuple[str, int], bytes] = {}
+        self._made: dict[str, object] = {}
+
+    def remembered(self, key: str, make: Callable[[], Kept]) -> Kept:
+        if key not in self._made:
+            self._made[key] = make()
+        return cast("Kept", self._made[key])  # a key stands for one type
 
     def glob(self, pattern: str) -> list[str]:
         found = self._globs.get(pattern)

@@ -5,10 +5,12 @@ from typing import Any
 
 from agentv_stages.model.provider import About, Dialect, Head, Provider
 from agentv_stages.providers.generic.tools import TABLE
+from agentv_stages.providers.otlp.companions import companions
 from agentv_stages.providers.otlp.decoder import OtlpDecoder
 from agentv_stages.providers.otlp.names import MARKS
+from agentv_stages.providers.otlp.records import telemetry_of
 from agentv_stages.providers.otlp.values import as_list, as_object
-from agentv_stages.providers.otlp.wire import parts_of
+from agentv_stages.providers.otlp.wire import Unusable, log_of, parts_of
 
 # Recognises OTLP JSON with spans of agents by its first records.
 
@@ -20,7 +22,7 @@ def detect(head: Head) -> float:
     seen = 0
     for record in head:
         for keys in _keys(record):
-            if any(key.startswith(MARKS) for key in keys):
+            if any(key.startswith(MARKS) or telemetry_of(key) is not None for key in keys):
                 return 1.0
             seen += 1
             if seen > _MOST_SPANS:
@@ -29,11 +31,17 @@ def detect(head: Head) -> float:
 
 
 def _keys(record: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The names in each span: of its attributes, its own, and that of its scope."""
+    """The names in each span: of its attributes, its own, and that of its scope; the name of each log record."""
     for part in parts_of(record):
         for span in part.spans:
             pairs = map(as_object, as_list(span.get("attributes")))
             yield [*(str(pair.get("key")) for pair in pairs), str(span.get("name")), part.scope]
+        for log in part.logs:
+            try:
+                name = log_of(log, part).name
+            except Unusable:
+                continue
+            yield [name] if telemetry_of(name) is not None else []
 
 
 PROVIDER = Provider(
@@ -48,6 +56,7 @@ PROVIDER = Provider(
             has_end=False,
             losses=(
                 "texts, tool inputs and outputs, where their capture was off",
+                "answers of Codex, outputs of Claude Code and Gemini CLI, in their log records",
                 "ids of calls, and which answer requested them, where spans do not say",
                 "which input tokens were written to a cache, in most dialects",
                 "a cancelled or refused call (an error; ours have them)",
@@ -55,10 +64,12 @@ PROVIDER = Provider(
             ),
             about=About(
                 made_by="agentv-stream … --otel-file FILE; the collector's file exporter",
-                versions="langgraph 1.2, openai-agents 0.24, pydantic-ai 2.68, Google ADK; our own",
+                versions="langgraph 1.2, openai-agents 0.24, pydantic-ai 2.68, Google ADK; our own; "
+                "log records of Claude Code 2.1.197, Codex 0.171, Gemini CLI 0.61",
                 end="the status of the root span; an error there is `error`",
             ),
         ),
     ),
     tools=TABLE,
+    companions=companions,
 )

@@ -1,5 +1,8 @@
 """OTLP JSON to events. Spans come in any order, so they are held until the input ends, or there are too many of them.
 
+Log records of agents' programs are held likewise. Where a session has both, they count, and not its spans: the spans of
+Codex and Gemini CLI have neither outcomes nor tokens, and most of their answers and calls have nothing in common.
+
 Faults: `schema` for a span with an id of a wrong length, with an end before its beginning, or without its parent.
 """
 
@@ -12,18 +15,25 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.fault import Fault
 from agentv_stages.model.payload import to_raw
 from agentv_stages.model.provider import DecodeContext
+from agentv_stages.providers.otlp import names
 from agentv_stages.providers.otlp.events import TraceEvents
+from agentv_stages.providers.otlp.records import Fact, fact_of, spans_of
 from agentv_stages.providers.otlp.tree import trace_of
-from agentv_stages.providers.otlp.wire import Event, SpanFacts, Unusable, log_of, parts_of, span_of
+from agentv_stages.providers.otlp.wire import Event, LogRecord, SpanFacts, Unusable, log_of, parts_of, span_of
 
 MOST_SPANS = 10_000
+MOST_SESSIONS = 10_000
+"""Sessions with log records that are remembered, so that their spans do not count too."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class State(Struct):
-    """Spans by trace and by id, as they came, and events about spans; the session that came last."""
+    """Spans by trace and by id, as they came, events about spans, log records by session; the session that came last.
+    `recorded` are sessions that have log records."""
 
     spans: dict[str, dict[str, Raw]] = {}
+    records: dict[str, list[Fact]] = {}
+    recorded: dict[str, bool] = {}
     logs: dict[str, list[Event]] = {}
     held: int = 0
     number: int = 0
@@ -56,22 +66,25 @@ class OtlpDecoder:
                     batch.faults.append(self._fault(place, trouble, bytes(to_raw(span))))
             for log in part.logs:
                 found += 1
+                state.number += 1
                 try:
-                    trace, own, event = log_of(log)
+                    told = log_of(log, part)
                 except Unusable as error:
                     batch.faults.append(self._fault(place, str(error), bytes(to_raw(log))))
                     continue
-                if trace and own and event.name.startswith("gen_ai.") and state.held < MOST_SPANS:
-                    state.logs.setdefault(f"{trace}{own}", []).append(event)
-                else:
+                if not self._hold_record(told, place):
                     batch.ignore("log record")
-        if not found:
+        if "resourceMetrics" in request:
+            batch.ignore("metrics")
+        elif not found:
             batch.unknown_type("no spans", record)
         while state.held > MOST_SPANS:
+            self._settle()
             self._emit(next(iter(state.spans)), batch)
 
     def flush(self, batch: Batch) -> None:
         """All spans have come: the traces in the order of their beginnings."""
+        self._settle()
         spans = self.state.spans
         times = {trace: [_times(raw) for raw in held.values()] for trace, held in spans.items()}
         for trace in sorted(
@@ -85,13 +98,42 @@ class OtlpDecoder:
         self.state.held += span.id not in held
         held[span.id] = Raw(to_raw(span))
 
+    def _hold_record(self, log: LogRecord, place: tuple[int, int, int]) -> bool:
+        """Holds a log record that is of use."""
+        state = self.state
+        found = fact_of(log, state.number, place)
+        if found is not None:
+            session, fact = found
+            state.records.setdefault(session, []).append(fact)
+            state.recorded[session] = True
+            if len(state.recorded) > MOST_SESSIONS:
+                del state.recorded[next(iter(state.recorded))]
+            state.held += 1
+            return True
+        if not (log.trace and log.span and log.name in names.EVENTS and state.held < MOST_SPANS):
+            return False
+        state.logs.setdefault(f"{log.trace}{log.span}", []).append(Event(log.name, log.attributes))
+        return True
+
+    def _settle(self) -> None:
+        """Log records become spans."""
+        state = self.state
+        for session, records in state.records.items():
+            state.held -= len(records)
+            for span in spans_of(session, records):
+                self._hold(span)
+        state.records = {}
+
     def _emit(self, trace: str, batch: Batch) -> None:
         state = self.state
         held = state.spans.pop(trace)
         state.held -= len(held)
         spans = [msgspec.json.decode(raw, type=SpanFacts) for raw in held.values()]
         for span in spans:
-            span.events += state.logs.pop(f"{span.trace}{span.id}", [])
+            for event in state.logs.pop(f"{span.trace}{span.id}", []):
+                if event.name == names.DETAILS:
+                    span.attributes = event.attributes | span.attributes
+                span.events.append(event)
         read = trace_of(spans)
         if read.others:
             batch.ignored["span of no agent"] = batch.ignored.get("span of no agent", 0) + read.others
@@ -100,6 +142,9 @@ class OtlpDecoder:
             batch.faults.append(self._fault(place, f"the parent of the span {span.id} is missing", b""))
         events = TraceEvents(self.file, read)
         if not events.any:
+            return
+        if events.session in state.recorded and not events.recorded:
+            batch.ignored["span beside log records"] = batch.ignored.get("span beside log records", 0) + len(spans)
             return
         batch.events += events.all(state.session, state.begun)
         state.session, state.begun = events.session, True

@@ -36,6 +36,7 @@ from agentv_stages.providers.otlp.contents import (
     text_first,
     whole_first,
 )
+from agentv_stages.providers.otlp.records import normalizer
 from agentv_stages.providers.otlp.tree import Answer, Call, Trace, responses, tool_name
 from agentv_stages.providers.otlp.values import as_list
 from agentv_stages.providers.otlp.wire import SpanFacts
@@ -68,11 +69,17 @@ class TraceEvents:
         self._responses = responses(trace)
         found = (text_first(span, names.SESSION) for span in trace.spans)
         self.session = next((session for session in found if session), trace.spans[0].trace)
+        self._normalize = normalizer(trace.spans[0].scope)
 
     @property
     def any(self) -> bool:
         """Whether the trace is about agents."""
         return bool(self._trace.agents or self._trace.answers)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the spans stand for log records."""
+        return self._normalize is not None
 
     def all(self, before: str | None, begun: bool) -> list[AnyEvent]:
         """The events in order. `before` is the session of the trace before, `begun` whether there was one."""
@@ -130,6 +137,10 @@ class TraceEvents:
             message_id = f"calls:{answer.calls[0].span.id if answer.calls and answer.calls[0].span else ''}"
         else:
             message_id = text_first(span, names.ANSWER) or span.id
+            if names.ASIDE in span.attributes:
+                usage = _usage(span, self._source(span, span.end_ms, answer.stream), message_id, model)
+                yield _Action(answer.at, place, 2, [] if usage is None else [usage])
+                return
             yield _Action(answer.at, place, 2, [*self._texts(answer, span, message_id, model)])
         for number, call in enumerate(answer.calls):
             event = self._call(call, span, message_id, model, number)
@@ -173,6 +184,8 @@ class TraceEvents:
             None if parent is None or parent.span is None else _call_id(parent, parent.span, 0),
             model,
         )
+        if self._normalize is not None:
+            return self._normalize(event)
         return event if span is None or own is None else own_call(event, _own_facts(span, native))
 
     def _result(self, call: Call, event: ToolCall, n: int) -> ToolResult | None:
@@ -208,6 +221,9 @@ class TraceEvents:
             return []
         last = max(agents, key=lambda agent: agent.span.end_ns).span
         source = self._source(last, last.end_ms)
+        if self.recorded:  # no record says how the turn ended
+            answer = next((a for a in reversed(self._trace.answers) if a.stream == MAIN), None)
+            return [SessionEnd(source, "end", "complete")] if answer is not None and not answer.calls else []
         totals = self._totals(last, source)
         own = text_first(last, ("agentv_stream.status",))
         status = _STATUSES.get(own or "") or ("error" if last.error else "complete")

@@ -107,3 +107,11 @@ REASONING = (
 COST = ("agentv_stream.cost_usd", "gen_ai.usage.cost", "llm.cost.total")
 EXIT_CODE = ("process.exit.code",)
 """Figures and payloads."""
+
+DETAILS = "gen_ai.client.inference.operation.details"
+"""The event whose attributes are those of its span, where contents are not put on spans."""
+EVENTS = frozenset({DETAILS, "gen_ai.choice", "gen_ai.user.message", "gen_ai.tool.message", "gen_ai.system.message"})
+"""Events of a span that are read."""
+
+ASIDE = "agentv_stream.aside"
+"""Marks a model call that is no answer: its tokens count, and nothing else."""

@@ -109,7 +109,9 @@ def _value(value: Any, depth: int) -> Any:
 
 
 def _whole(value: object) -> int | None:
-    if isinstance(value, (int, float)):
+    if isinstance(value, int):
+        return value if abs(value) < 1 << 64 else None  # the format has 64 bits
+    if isinstance(value, float):
         return int(value) if isfinite(value) else None
     return int(value) if isinstance(value, str) and len(value) < 20 and value.lstrip("-").isdecimal() else None
 
@@ -171,12 +173,40 @@ def span_of(span: Mapping[str, Any], part: Part, number: int, place: tuple[int, 
     return facts, trouble
 
 
-def log_of(record: Mapping[str, Any]) -> tuple[str, str, Event]:
-    """Trace, span and contents of a log record. Raises: Unusable."""
+class LogRecord(NamedTuple):
+    """A log record. Its name is the event's, with the program before it; `time_ns` is when it happened."""
+
+    name: str
+    trace: str
+    span: str
+    time_ns: int
+    version: str | None
+    attributes: dict[str, Any]
+
+
+def event_name(record: Mapping[str, Any], attributes: Mapping[str, Any], body: object) -> str:
+    """The name of the event. Claude Code has the whole name in the body; in Rust programs the record's own name is a
+    place in their source."""
+    name = attributes.get("event.name")
+    if isinstance(body, str) and isinstance(name, str) and body.endswith(f".{name}"):
+        return body
+    return str(name or record.get("eventName", record.get("event_name")) or "")
+
+
+def log_of(record: Mapping[str, Any], part: Part) -> LogRecord:
+    """A log record as it is read. Raises: Unusable."""
     attributes = plain(record.get("attributes"))
-    body = record.get("body")
+    body = None if record.get("body") is None else _value(record.get("body"), 0)
+    name = event_name(record, attributes, body)
     if body is not None:
-        attributes["body"] = _value(body, 0)
-    name = record.get("eventName", record.get("event_name")) or attributes.get("event.name") or ""
-    trace = _hex(record.get("traceId", record.get("trace_id")), 32)
-    return trace, _hex(record.get("spanId", record.get("span_id")), 16), Event(str(name), attributes)
+        attributes["body"] = body
+    time = _nanoseconds(record, "timeUnixNano", "time_unix_nano")
+    version = part.resource.get("service.version")
+    return LogRecord(
+        name,
+        _hex(record.get("traceId", record.get("trace_id")), 32),
+        _hex(record.get("spanId", record.get("span_id")), 16),
+        time or _nanoseconds(record, "observedTimeUnixNano", "observed_time_unix_nano"),
+        version if isinstance(version, str) else None,
+        attributes,
+    )

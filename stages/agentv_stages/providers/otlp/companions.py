@@ -1,0 +1,51 @@
+"""Finds the files that a session's spans and log records are spread over.
+
+An exporter rotates its file, and has one file for each signal. Files of one folder that have a trace or a conversation
+in common are read as one: the first of them by name, then the others. So a span that is in two of them counts once.
+Only the first 64 MiB of a file are searched for ids.
+"""
+
+import posixpath
+import re
+
+from agentv_stages.model.provider import Companion, DecodeContext, Folder
+
+_PATTERNS = ("*.json", "*.jsonl", "*.ndjson")
+_HEAD = 4096
+_WHOLE = 64 * 1024 * 1024
+_MOST_FILES = 1_000
+_EXPORT = re.compile(rb'"(?:resource_?[sS]pans|resource_?[lL]ogs|batches|traceID)"')
+_TRACE = re.compile(rb'"trace_?I[dD]"\s*:\s*"([^"\\]{8,64})"')
+_CONVERSATION = re.compile(
+    rb'"key"\s*:\s*"(?:gen_ai\.conversation\.id|session\.id|conversation\.id)"\s*,'
+    rb'\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]{1,200})"'
+)
+
+
+def companions(path: str, folder: Folder) -> list[Companion]:
+    """The files that continue the one of `path`, in order; none if it continues another one."""
+    place = posixpath.dirname(path)
+    groups = folder.remembered(f"otlp files {place}", lambda: _groups(place, folder))
+    group: list[str] = next((group for group in groups if path in group), [])
+    return [Companion(other, DecodeContext(other, further=True)) for other in group[1:]] if group[:1] == [path] else []
+
+
+def _groups(place: str, folder: Folder) -> list[list[str]]:
+    """The files of a folder that belong together, sorted; files that stand alone are left out."""
+    found = sorted({file for pattern in _PATTERNS for file in folder.glob(f"{place}/{pattern}" if place else pattern)})
+    exports = [file for file in found[:_MOST_FILES] if _EXPORT.search(folder.read(file, _HEAD))]
+    if len(exports) < 2:
+        return []
+    groups: list[tuple[set[bytes], list[str]]] = []
+    for file in exports:
+        known, files = _ids(folder.read(file, _WHOLE)), [file]
+        for group in [group for group in groups if not group[0].isdisjoint(known)]:
+            groups.remove(group)
+            known |= group[0]
+            files += group[1]
+        groups.append((known, files))
+    return [sorted(files) for _, files in groups if len(files) > 1]
+
+
+def _ids(data: bytes) -> set[bytes]:
+    return {*_TRACE.findall(data), *_CONVERSATION.findall(data)}
