@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 
 from agentv_stages.providers import NAMES, get_provider
 from agentv_stream.cli.tools import markdown, tools
@@ -33,7 +32,7 @@ def test_one_provider_is_printed_as_a_table(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_an_unknown_provider_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(typer.Exit) as end:
+    with pytest.raises(SystemExit) as end:
         tools("nobody", False)
-    assert end.value.exit_code == 2
+    assert end.value.code == 2
     assert "no provider is called 'nobody'" in capsys.readouterr().err

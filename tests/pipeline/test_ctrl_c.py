@@ -38,7 +38,7 @@ def pressed(folder: Path, module: str, before: str = "default_int_handler") -> "
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
 
 
-@pytest.mark.parametrize("module", ["typer", "agentv_stream.cli.consume", ""])
+@pytest.mark.parametrize("module", ["agentv_stream.cli.parameters", "agentv_stream.cli.consume", ""])
 def test_it_ends_the_program_and_prints_nothing(tmp_path: Path, module: str) -> None:
     done = pressed(tmp_path, module)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
@@ -50,7 +50,7 @@ def test_within_a_command_it_is_the_exit_code(tmp_path: Path, module: str) -> No
     assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, "", "")
 
 
-@pytest.mark.parametrize("module", ["typer", "agentv_stream.cli.consuming", ""])
+@pytest.mark.parametrize("module", ["agentv_stream.cli.parameters", "agentv_stream.cli.consuming", ""])
 def test_where_it_is_ignored_it_stays_so(tmp_path: Path, module: str) -> None:
     done = pressed(tmp_path, module, "SIG_IGN")
     assert (done.returncode, done.stderr) == (0, "")

@@ -5,13 +5,16 @@ import os
 import signal
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from agentv_stream.cli.examples import EXAMPLES
+
+if TYPE_CHECKING:
+    import typer
 
 COMMANDS: dict[str, str] = {
     "consume": "agentv_stream.cli.consume:consume",
@@ -90,12 +93,14 @@ def _version(value: bool) -> None:
         from agentv_stream.release import running_version  # 20 ms that only this option needs
 
         sys.stdout.write(f"agentv-stream {running_version()}\n")
-        raise typer.Exit
+        raise SystemExit(0)
 
 
-def build(names: list[str]) -> typer.Typer:
+def build(names: list[str]) -> "typer.Typer":
     """The application with the given commands."""
-    from agentv_stream.cli.options import PlainCommand
+    import typer
+
+    from agentv_stream.cli.program import PlainCommand, for_typer
 
     app = typer.Typer(
         name="agentv-stream",
@@ -121,7 +126,7 @@ def build(names: list[str]) -> typer.Typer:
         else:
             parsing = PARSING.get(name)
             add = app.command(name, cls=PlainCommand, short_help=ABOUT[name], epilog=below, context_settings=parsing)
-            add(target)
+            add(for_typer(target))
     return app
 
 
@@ -155,14 +160,11 @@ def main() -> None:
         sys.exit(flushed(0))
     if sys.argv[1:2] == ["help"]:
         sys.argv[1:] = [*sys.argv[2:], "--help"]
-    first = sys.argv[1] if len(sys.argv) > 1 else ""
-    if first not in COMMANDS:
-        tell_what_is_missing(first)
-    app = build([first] if first in COMMANDS else list(COMMANDS))
+    call = called(sys.argv[1:])
     collect_rarely()
     try:
         with raised():
-            app(args=bare_options(sys.argv[1:]), prog_name="agentv-stream")
+            call()
     except SystemExit as done:
         left = isinstance(done.__context__, BrokenPipeError)  # rich turns it into exit code 1
         code = done.code if isinstance(done.code, int) and not left else 0
@@ -175,6 +177,25 @@ def main() -> None:
     if code == 128 + signal.SIGINT:
         quiet_stdout()  # do not wait for a reader that does not take buffered output
     sys.exit(flushed(code))
+
+
+def called(words: list[str]) -> Callable[[], object]:
+    """The call that the words of the command line mean: of a command, or of typer, which tells what is wrong."""
+    first = words[0] if words else ""
+    if words == ["--version"]:
+        return partial(_version, True)
+    if first not in COMMANDS:
+        tell_what_is_missing(first)
+        return partial(build(list(COMMANDS)), args=words, prog_name="agentv-stream")
+    words = bare_options(words)
+    if PARSING.get(first, {}).get("allow_interspersed_args", True):
+        from agentv_stream.cli.parameters import parse
+
+        function = load(first)
+        arguments = parse(function, words[1:])
+        if arguments is not None:
+            return partial(function, **arguments)
+    return partial(build([first]), args=words, prog_name="agentv-stream")
 
 
 def collect_rarely() -> None:

@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import JsonLines, ProviderOfLog, Redact, Roots
+from agentv_stream.cli.parameters import Argument
 
 
 def analyze(
     sessions: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Logs, folders, or session ids; - for standard input.")
+        list[str], Argument(metavar="PATH...", help="Logs, folders, or session ids; - for standard input.")
     ],
     provider: ProviderOfLog = None,
     root: Roots = None,
@@ -19,4 +18,4 @@ def analyze(
     """Name what cost a session time, money or quality: failures again, circles, re-reads, cache misses, slow calls."""
     from agentv_stream.cli.analyzing import run_analyze
 
-    raise typer.Exit(run_analyze(sessions, provider, root or (), as_json=json, redact=redact))
+    raise SystemExit(run_analyze(sessions, provider, root or (), as_json=json, redact=redact))

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import (
     CaseId,
     DumpTraces,
@@ -31,27 +29,26 @@ from agentv_stream.cli.options import (
     WatchedPrograms,
     Workers,
 )
+from agentv_stream.cli.parameters import Option
 
 
 def import_(
     sources: Sources,
     out: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR|URL", help="Folder or URL for transcripts. Without any output: .agentv/logs/PROVIDER."
-        ),
+        Option(metavar="DIR|URL", help="Folder or URL for transcripts. Without any output: .agentv/logs/PROVIDER."),
     ] = None,
     atif: Annotated[
-        str | None, typer.Option(metavar="DIR|URL", help="Folder or URL for ATIF trajectories, as Harbor reads them.")
+        str | None, Option(metavar="DIR|URL", help="Folder or URL for ATIF trajectories, as Harbor reads them.")
     ] = None,
     pages: Annotated[
-        str | None, typer.Option(metavar="DIR|URL", help="Folder or URL for HTML pages, redacted, with an index.")
+        str | None, Option(metavar="DIR|URL", help="Folder or URL for HTML pages, redacted, with an index.")
     ] = None,
     jsonl: Annotated[
         str | None,
-        typer.Option(metavar="FILE|URL", help="File or URL for results, one line per session; - to print."),
+        Option(metavar="FILE|URL", help="File or URL for results, one line per session; - to print."),
     ] = None,
-    parquet: Annotated[str | None, typer.Option(metavar="DIR|URL", help="Folder or URL of a Parquet data set.")] = None,
+    parquet: Annotated[str | None, Option(metavar="DIR|URL", help="Folder or URL of a Parquet data set.")] = None,
     provider: ProviderOfLogs = None,
     since: Since = None,
     until: Until = None,
@@ -61,25 +58,23 @@ def import_(
     engine: EngineName = "process",
     workers: Workers = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Leave out finished and unchanged sessions, and add to the outputs.")
+        bool, Option("--resume", help="Leave out finished and unchanged sessions, and add to the outputs.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be read, and read nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="List what would be read, and read nothing.")] = False,
     subagents: Subagents = True,
     watch: WatchedPrograms = None,
     prices: Prices = False,
-    text_chars: Annotated[int, typer.Option(min=0, metavar="N", help="How much of a text the data set keeps.")] = 2000,
+    text_chars: Annotated[int, Option(min=0, metavar="N", help="How much of a text the data set keeps.")] = 2000,
     dump_traces: DumpTraces = False,
     include_trace: IncludeTrace = False,
     check: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="SPEC", help="A spec to check the sessions against, for data set and results; repeatable."
-        ),
+        Option(metavar="SPEC", help="A spec to check the sessions against, for data set and results; repeatable."),
     ] = None,
     case: CaseId = None,
     json: Annotated[
         Path | None,
-        typer.Option(metavar="[FILE]", help="File for the report as JSON; standard output for - or nothing."),
+        Option(metavar="[FILE]", help="File for the report as JSON; standard output for - or nothing."),
     ] = None,
     quiet: QuietBulk = False,
     log: LogChoice = None,
@@ -128,4 +123,4 @@ def import_(
         "log": log,
     }
     when = (since, until, timezone, utc)
-    raise typer.Exit(import_all(sources, wanted, when, exported, dry_run=dry_run, json=json, quiet=quiet))
+    raise SystemExit(import_all(sources, wanted, when, exported, dry_run=dry_run, json=json, quiet=quiet))

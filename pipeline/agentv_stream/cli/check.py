@@ -3,55 +3,46 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import CaseId, IncludeTrace, ProviderOfLogs, Redact, Subagents, Threshold
+from agentv_stream.cli.parameters import Argument, Option
 
 
 def check(
-    spec: Annotated[
-        Path, typer.Argument(metavar="SPEC", help="The spec: AgentV's YAML of any version, or JSONL cases.")
-    ],
+    spec: Annotated[Path, Argument(metavar="SPEC", help="The spec: AgentV's YAML of any version, or JSONL cases.")],
     sources: Annotated[
-        list[str], typer.Argument(metavar="SOURCES...", help="Transcripts, sessions, streams; folders of them.")
+        list[str], Argument(metavar="SOURCES...", help="Transcripts, sessions, streams; folders of them.")
     ],
     case: CaseId = None,
     provider: ProviderOfLogs = None,
-    also: Annotated[
-        list[Path] | None, typer.Option("--spec", metavar="SPEC", help="A further spec; repeatable.")
-    ] = None,
+    also: Annotated[list[Path] | None, Option("--spec", metavar="SPEC", help="A further spec; repeatable.")] = None,
     threshold: Threshold = None,
-    json: Annotated[bool, typer.Option("--json", help="The outcome as JSON on standard output.")] = False,
+    json: Annotated[bool, Option("--json", help="The outcome as JSON on standard output.")] = False,
     jsonl: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="File for a line of JSON for each source and case, or - for standard output."
-        ),
+        Option(metavar="FILE", help="File for a line of JSON for each source and case, or - for standard output."),
     ] = None,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File for JUnit XML, or - for standard output.")
-    ] = None,
+    junit: Annotated[Path | None, Option(metavar="FILE", help="File for JUnit XML, or - for standard output.")] = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File for a summary in Markdown, or - for standard output.")
+        Path | None, Option(metavar="FILE", help="File for a summary in Markdown, or - for standard output.")
     ] = None,
     comment: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File for a comment: the summary, shorter."),
+        Option(metavar="FILE", help="File for a comment: the summary, shorter."),
     ] = None,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="Title of the summary; a comment is found again by it.")
+        str, Option(metavar="NAME", help="Title of the summary; a comment is found again by it.")
     ] = "agentv-stream",
     annotations: Annotated[
-        str | None, typer.Option(metavar="github", help="Print workflow commands that mark the failed lines of specs.")
+        str | None, Option(metavar="github", help="Print workflow commands that mark the failed lines of specs.")
     ] = None,
     dump_traces: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the generic trace events of each source.")
+        Path | None, Option(metavar="DIR", help="Folder for the generic trace events of each source.")
     ] = None,
     include_trace: IncludeTrace = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Every source, case and evaluator, not only failures.")
+        bool, Option("--verbose", "-v", help="Every source, case and evaluator, not only failures.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary line.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Only the summary line.")] = False,
     subagents: Subagents = True,
     redact: Redact = None,
 ) -> None:
@@ -78,4 +69,4 @@ def check(
         dump_traces=dump_traces,
         include_trace=include_trace,
     )
-    raise typer.Exit(code)
+    raise SystemExit(code)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, TypeAlias
 
-import typer
+from agentv_stream.cli.parameters import Argument
 
 SCRIPTS = {
     "bash": """\
@@ -53,7 +53,7 @@ _PLAIN = re.compile(r"[\w.:-]+")  # an id that no shell interprets
 Found: TypeAlias = Iterable[tuple[str, str]]
 
 
-def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
+def completion(shell: Annotated[str, Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
     """Print the script that completes words in a shell: commands, options, session ids, providers, tools."""
     from agentv_stream.cli.telling import say
     from agentv_stream.errors import UsageError
@@ -61,7 +61,7 @@ def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash,
 
     if shell not in SCRIPTS:
         say(UsageError(f"no completion for the shell {shell!r}{suggestion(shell, SCRIPTS)}"))
-        raise typer.Exit(UsageError.exit_code)
+        raise SystemExit(UsageError.exit_code)
     sys.stdout.write(f"# {HOW[shell]}\n{SCRIPTS[shell]}")
 
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import (
     CaseId,
     DumpTraces,
@@ -25,70 +23,67 @@ from agentv_stream.cli.options import (
     WatchedPrograms,
     byte_count,
 )
+from agentv_stream.cli.parameters import Argument, Option, Rest
 from agentv_stream.settings import StreamLog
 
 
 def consume(
-    context: typer.Context,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, or - for standard input.")] = "-",
+    context: Rest,
+    source: Annotated[str, Argument(metavar="SOURCE", help="A file, or - for standard input.")] = "-",
     provider: ProviderOfLog = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for outputs; default: .agentv/logs/PROVIDER.")
+        Path | None, Option(metavar="DIR", help="Folder for outputs; default: .agentv/logs/PROVIDER.")
     ] = None,
     transcript: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="File or named pipe for the transcript, or - for standard output."),
+        Option(metavar="FILE", help="File or named pipe for the transcript, or - for standard output."),
     ] = None,
     target: TargetName = None,
-    test_id: Annotated[
-        str | None, typer.Option(metavar="ID", help="Name of the test case; default: the session id.")
-    ] = None,
-    attempt: Annotated[int | None, typer.Option(metavar="N", help="Which attempt this is.")] = None,
+    test_id: Annotated[str | None, Option(metavar="ID", help="Name of the test case; default: the session id.")] = None,
+    attempt: Annotated[int | None, Option(metavar="N", help="Which attempt this is.")] = None,
     prompt: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The prompt, for streams that do not contain it: row 0.")
+        str | None, Option(metavar="TEXT", help="The prompt, for streams that do not contain it: row 0.")
     ] = None,
     stream_log: StreamLogChoice = None,
     transcript_shape: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="message|case|atif",
             help="Besides the rows: case, a line per case as in AgentV 4.15; or atif, a trajectory as Harbor reads it.",
         ),
     ] = None,
     stats: Annotated[
-        str | None, typer.Option(metavar="FILE", help="File for the result as JSON, or - for standard output.")
+        str | None, Option(metavar="FILE", help="File for the result as JSON, or - for standard output.")
     ] = None,
-    tee: Annotated[bool | None, typer.Option("--tee/--no-tee", help="Pass the input on to standard output.")] = None,
+    tee: Annotated[bool | None, Option("--tee/--no-tee", help="Pass the input on to standard output.")] = None,
     tee_redacted: Annotated[
-        bool | None, typer.Option("--tee-redacted", help="Pass the input on with its secrets replaced by markers.")
+        bool | None, Option("--tee-redacted", help="Pass the input on with its secrets replaced by markers.")
     ] = None,
     live: Live = None,
-    quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = None,
+    quiet: Annotated[bool | None, Option("--quiet", "-q", help="No live line, no closing lines.")] = None,
     subagents: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--subagents/--no-subagents",
             help="Read sub-agents' files, the default; the session's own log counts in any case.",
         ),
     ] = None,
     watch: WatchedPrograms = None,
     check: Annotated[
-        list[Path] | None, typer.Option(metavar="SPEC", help="A spec to check the run against; repeatable.")
+        list[Path] | None, Option(metavar="SPEC", help="A spec to check the run against; repeatable.")
     ] = None,
     case: CaseId = None,
     fail_fast: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="[report|close]",
             help="On the first final violation: report it and read on (report, the default), or close the pipe.",
         ),
     ] = None,
-    session: Annotated[
-        str | None, typer.Option(metavar="ID", help="Which session of a store (OpenCode's database).")
-    ] = None,
+    session: Annotated[str | None, Option(metavar="ID", help="Which session of a store (OpenCode's database).")] = None,
     max_record: Annotated[
         int | None,
-        typer.Option(
+        Option(
             parser=byte_count, metavar="SIZE", help="Cap of one record (64M if not given); a longer one goes to a file."
         ),
     ] = None,
@@ -110,7 +105,7 @@ def consume(
 
     if context.args:
         say("one source at a time; `agentv-stream import SOURCES…` and `agentv-stream stats SOURCES…` take many")
-        raise typer.Exit(2)
+        raise SystemExit(2)
     log: StreamLog | str | None = stream_log
     options = {
         "provider": provider,
@@ -144,4 +139,4 @@ def consume(
     code = consume_source(
         source, options, checks=check or [], case=case, fail_fast=fail_fast, session_id=session, prices=prices
     )
-    raise typer.Exit(code)
+    raise SystemExit(code)

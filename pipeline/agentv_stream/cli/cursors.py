@@ -5,16 +5,19 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import JsonLines, PlainCommand, SessionName
+from agentv_stream.cli.options import JsonLines, SessionName
+from agentv_stream.cli.parameters import Argument, Option
+from agentv_stream.cli.program import PlainCommand, for_typer
 from agentv_stream.cli.telling import print_made
 
 app = typer.Typer(name="cursors", help="How far followers have read.", no_args_is_help=True, rich_markup_mode=None)
 StateOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Folder of the cursors; default: ~/.local/state/agentv-stream.")
+    Path | None, Option(metavar="DIR", help="Folder of the cursors; default: ~/.local/state/agentv-stream.")
 ]
 
 
 @app.command("list", cls=PlainCommand, short_help="One line per session: how far it was read.")
+@for_typer
 def list_cursors(state: StateOption = None, json: JsonLines = False) -> None:
     """One line per session: follower, agent, session, files, bytes read, when committed."""
     from agentv_stream.cli.cursor_views import cursor_lines
@@ -23,6 +26,7 @@ def list_cursors(state: StateOption = None, json: JsonLines = False) -> None:
 
 
 @app.command(cls=PlainCommand)
+@for_typer
 def show(
     session: SessionName,
     state: StateOption = None,
@@ -34,11 +38,10 @@ def show(
 
 
 @app.command(cls=PlainCommand, short_help="Forget sessions: they are read again.")
+@for_typer
 def reset(
-    session: Annotated[
-        str | None, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every session of every follower.")] = False,
+    session: Annotated[str | None, Argument(metavar="SESSION", help="Session id, its beginning, or a path.")] = None,
+    every: Annotated[bool, Option("--all", help="Every session of every follower.")] = False,
     state: StateOption = None,
 ) -> None:
     """Forget sessions: they are read from their beginning again, their outputs made again."""

@@ -6,16 +6,19 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import JsonLines, PlainCommand, Redact
+from agentv_stream.cli.options import JsonLines, Redact
+from agentv_stream.cli.parameters import Argument
+from agentv_stream.cli.program import PlainCommand, for_typer
 from agentv_stream.cli.telling import print_made, say
 
 app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
 Places = Annotated[
-    list[Path] | None, typer.Argument(metavar="PLACES...", help="Dead-letter files or folders; default: .agentv/logs.")
+    list[Path] | None, Argument(metavar="PLACES...", help="Dead-letter files or folders; default: .agentv/logs.")
 ]
 
 
 @app.command("list", cls=PlainCommand)
+@for_typer
 def list_faults(places: Places = None, json: JsonLines = False) -> None:
     """One line per fault: reason, position, details."""
     from agentv_stream.colour import palette
@@ -25,8 +28,9 @@ def list_faults(places: Places = None, json: JsonLines = False) -> None:
 
 
 @app.command(cls=PlainCommand)
+@for_typer
 def show(
-    place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER, as `faults list` says.")],
+    place: Annotated[str, Argument(metavar="PLACE", help="FILE:NUMBER, as `faults list` says.")],
     redact: Redact = None,
 ) -> None:
     """The bytes of one fault, made visible."""
@@ -37,6 +41,7 @@ def show(
 
 
 @app.command(cls=PlainCommand, short_help="Decode the records again; what can be used is printed.")
+@for_typer
 def retry(places: Places = None) -> None:
     """Decode the records again, with this version: events that come out go to standard output as JSON lines."""
     from agentv_stream.discovery.dead_letter_files import retry_faults

@@ -3,21 +3,18 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from agentv_stream.cli.parameters import Argument, Option
 from agentv_stream.cli.telling import say
 
 
 def mcp(
     roots: Annotated[
-        list[str], typer.Argument(metavar="ROOT...", help="Folders whose sessions may be read, PATH or PROVIDER=PATH.")
+        list[str], Argument(metavar="ROOT...", help="Folders whose sessions may be read, PATH or PROVIDER=PATH.")
     ],
     spec: Annotated[
-        list[Path] | None, typer.Option("--spec", metavar="FILE", help="A spec that may judge sessions; repeatable.")
+        list[Path] | None, Option("--spec", metavar="FILE", help="A spec that may judge sessions; repeatable.")
     ] = None,
-    redact: Annotated[
-        bool, typer.Option("--redact/--no-redact", help="Replace secrets by markers, the default.")
-    ] = True,
+    redact: Annotated[bool, Option("--redact/--no-redact", help="Replace secrets by markers, the default.")] = True,
 ) -> None:
     """Serve sessions to an agent by the Model Context Protocol, on standard input and output. Nothing is changed."""
     from agentv_stream.cli.roots import roots_there
@@ -32,6 +29,6 @@ def mcp(
         serve(Answers(places, spec or (), redaction_with(from_process({})) if redact else None), say)
     except AgentvStreamError as error:
         say(error)
-        raise typer.Exit(error.exit_code) from error
+        raise SystemExit(error.exit_code) from error
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise SystemExit(130) from None

@@ -1,11 +1,11 @@
 """`agentv-stream page`: sessions as HTML pages."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from agentv_stream.cli.options import ProviderOfLog, Roots
+from agentv_stream.cli.parameters import Argument, Option
 from agentv_stream.cli.telling import say
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def page(
     sessions: Annotated[
         list[str],
-        typer.Argument(metavar="SESSION...", help="Session ids, their beginnings, paths; - for standard input."),
+        Argument(metavar="SESSION...", help="Session ids, their beginnings, paths; - for standard input."),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="FILE|DIR|-",
@@ -29,10 +29,8 @@ def page(
     ] = None,
     provider: ProviderOfLog = None,
     root: Roots = None,
-    full: Annotated[bool, typer.Option("--full", help="Keep long texts and outputs whole.")] = False,
-    redact: Annotated[
-        bool, typer.Option("--redact/--no-redact", help="Replace secrets by markers, the default.")
-    ] = True,
+    full: Annotated[bool, Option("--full", help="Keep long texts and outputs whole.")] = False,
+    redact: Annotated[bool, Option("--redact/--no-redact", help="Replace secrets by markers, the default.")] = True,
 ) -> None:
     """Write a session as one HTML page: prompts, answers, calls, edits as diffs, sub-agents, a timeline."""
     from agentv_stream.cli.interrupting import interruptible
@@ -53,10 +51,10 @@ def page(
             )
             for path in written:
                 if path != STDOUT:
-                    typer.echo(str(path))
+                    sys.stdout.write(f"{path}\n")
     except AgentvStreamError as error:
         say(error)
-        raise typer.Exit(error.exit_code) from error
+        raise SystemExit(error.exit_code) from error
     if redactor is not None and redactor.counts:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(redactor.counts.items()))
         say(f"redacted: {kinds}")

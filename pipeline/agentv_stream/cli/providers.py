@@ -5,10 +5,9 @@ import shutil
 import sys
 from typing import Annotated
 
-import typer
-
 from agentv_stages.model.payload import indented_json
 from agentv_stages.providers import all_providers
+from agentv_stream.cli.parameters import Argument, Option
 from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.colour import outline_in_colour, palette
 from agentv_stream.documentation.provider_table import dialect_rows, text_table
@@ -18,25 +17,23 @@ from agentv_stream.named_provider import named_provider
 
 def providers(
     logs: Annotated[
-        list[str] | None, typer.Argument(metavar="LOGS...", help="With --drift: files, folders, stores, session ids.")
+        list[str] | None, Argument(metavar="LOGS...", help="With --drift: files, folders, stores, session ids.")
     ] = None,
-    provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this provider (a name or an alias).")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, one array of dialects.")] = False,
+    provider: Annotated[str | None, Option(metavar="NAME", help="Only this provider (a name or an alias).")] = None,
+    as_json: Annotated[bool, Option("--json", help="As JSON, one array of dialects.")] = False,
     drift: Annotated[
         bool,
-        typer.Option("--drift", help="What is new in LOGS: types of records, fields, words; no contents, with counts."),
+        Option("--drift", help="What is new in LOGS: types of records, fields, words; no contents, with counts."),
     ] = False,
 ) -> None:
     """Print which logs are read: how to make them, which versions were seen, how they end, which facts they lack."""
     if drift or logs:
-        raise typer.Exit(_drift(logs or [], provider, as_json, drift))
+        raise SystemExit(_drift(logs or [], provider, as_json, drift))
     try:
         chosen = named_provider(provider)
     except UsageError as error:
         say(error)
-        raise typer.Exit(UsageError.exit_code) from None
+        raise SystemExit(UsageError.exit_code) from None
     rows = dialect_rows([chosen] if chosen else all_providers())
     if as_json:
         sys.stdout.write(indented_json(rows).decode())

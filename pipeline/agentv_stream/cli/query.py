@@ -4,27 +4,24 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import TimeZone, Utc
+from agentv_stream.cli.parameters import Argument, Option
 
 DATASET = ".agentv/dataset"
 """The data set that is asked if none is named and this one is there."""
 
 
 def query(
-    sql: Annotated[
-        str, typer.Argument(metavar="SQL", help="SQL over sessions, turns, calls and more; @FILE reads it.")
-    ],
+    sql: Annotated[str, Argument(metavar="SQL", help="SQL over sessions, turns, calls and more; @FILE reads it.")],
     dataset: Annotated[
         str | None,
-        typer.Argument(metavar="DATASET", help="A folder or URL; default: .agentv/dataset, or the kept figures."),
+        Argument(metavar="DATASET", help="A folder or URL; default: .agentv/dataset, or the kept figures."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per row.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated, with a header.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object per row.")] = False,
+    csv: Annotated[bool, Option("--csv", help="Comma-separated, with a header.")] = False,
     utc: Utc = False,
     timezone: TimeZone = None,
-    limit: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of the table at most; 0 for all.")] = 1000,
+    limit: Annotated[int, Option(min=0, metavar="N", help="Rows of the table at most; 0 for all.")] = 1000,
 ) -> None:
     """Ask a data set, or the kept figures of this machine's sessions. Useful queries: docs/queries.md."""
     from agentv_stream.bulk.query import run_query
@@ -35,10 +32,10 @@ def query(
 
     if json and csv:
         say("--json or --csv, not both")
-        raise typer.Exit(2)
+        raise SystemExit(2)
     if os.path.isdir(sql):  # noqa: PTH112 - not to raise for a long query
         say(f"{sql} is a folder; the SQL comes first: query SQL DATASET")
-        raise typer.Exit(2)
+        raise SystemExit(2)
     try:
         text = _read(sql[1:]) if sql.startswith("@") else sql
         if dataset is None and Path(DATASET, "_dataset.json").exists():
@@ -53,9 +50,9 @@ def query(
                 as_table(names, rows, limit)
     except AgentvStreamError as error:
         say(error, error.below)
-        raise typer.Exit(error.exit_code) from None
+        raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise SystemExit(130) from None
 
 
 def _read(place: str) -> str:

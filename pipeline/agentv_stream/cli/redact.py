@@ -4,15 +4,15 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from agentv_stream.cli.parameters import Argument, Option
 
 
 def redact(
     source: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="A log or any other text; standard input if not given, or for -.")
+        Path, Argument(metavar="[FILE]", help="A log or any other text; standard input if not given, or for -.")
     ] = Path("-"),
     list_them: Annotated[
-        bool, typer.Option("--list", help="List where secrets are, instead; exit code 1 if there are any.")
+        bool, Option("--list", help="List where secrets are, instead; exit code 1 if there are any.")
     ] = False,
 ) -> None:
     """Copy a log to standard output with its secrets replaced by markers; every other byte stays."""
@@ -28,9 +28,9 @@ def redact(
         if list_them:  # without markers, so without a key
             redactor = redactor_of(Redaction(b"", settings.redact_rules, settings.redact_allow))
             with interruptible():
-                raise typer.Exit(1 if list_secrets(source, sys.stdout, redactor) else 0)
+                raise SystemExit(1 if list_secrets(source, sys.stdout, redactor) else 0)
         with interruptible():
             redact_file(source, sys.stdout.buffer, redactor_of(redaction_with(settings)))
     except AgentvStreamError as error:
         say(error)
-        raise typer.Exit(error.exit_code) from None
+        raise SystemExit(error.exit_code) from None

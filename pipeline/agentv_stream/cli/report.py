@@ -3,35 +3,31 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from agentv_stream.cli.parameters import Argument, Option
 
 
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS...", help="Results of run, of consume --stats, of bobbin; folders of them."),
+        Argument(metavar="RESULTS...", help="Results of run, of consume --stats, of bobbin; folders of them."),
     ],
     output: Annotated[
-        Path | None, typer.Option("--out", "-o", "--output", metavar="FILE", help="File; default: standard output.")
+        Path | None, Option("--out", "-o", "--output", metavar="FILE", help="File; default: standard output.")
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="md|html|json", help="md, html or json; default: by the file's ending."),
+        Option("--format", metavar="md|html|json", help="md, html or json; default: by the file's ending."),
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The approach that others are compared with.")
-    ] = None,
+    baseline: Annotated[str | None, Option(metavar="NAME", help="The approach that others are compared with.")] = None,
     candidate: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this approach is compared with the baseline.")
+        str | None, Option(metavar="NAME", help="Only this approach is compared with the baseline.")
     ] = None,
     streams: Annotated[
         bool,
-        typer.Option(
-            "--streams/--no-streams", help="Read streams beside results: for findings, and to recount old results."
-        ),
+        Option("--streams/--no-streams", help="Read streams beside results: for findings, and to recount old results."),
     ] = True,
 ) -> None:
     """Compare approaches: tables, paired differences with intervals; Markdown, HTML or JSON."""
     from agentv_stream.cli.reporting import write_report
 
-    raise typer.Exit(write_report(results, output, format_, baseline, candidate, streams))
+    raise SystemExit(write_report(results, output, format_, baseline, candidate, streams))

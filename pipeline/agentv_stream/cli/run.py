@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import (
     CaseId,
     Live,
@@ -23,106 +21,99 @@ from agentv_stream.cli.options import (
     duration,
     pause,
 )
+from agentv_stream.cli.parameters import Argument, Option
 
 
 def run(
     command: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="COMMAND...",
             help="The agent's command line, best after --; all words after its first one belong to it.",
         ),
     ] = None,
-    task: Annotated[str | None, typer.Option("--task", "--test-id", metavar="NAME", help="Name of the task.")] = None,
+    task: Annotated[str | None, Option("--task", "--test-id", metavar="NAME", help="Name of the task.")] = None,
     approach: Annotated[
         list[str] | None,
-        typer.Option(
-            "--approach", "--target", metavar="NAME", help="Name of the approach; a target of the targets file."
-        ),
+        Option("--approach", "--target", metavar="NAME", help="Name of the approach; a target of the targets file."),
     ] = None,
     targets: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The targets file; default: .agentv/targets.yaml, here or above."),
+        Option(metavar="FILE", help="The targets file; default: .agentv/targets.yaml, here or above."),
     ] = None,
     prompt: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The prompt; default: taken from the command line.")
+        str | None, Option(metavar="TEXT", help="The prompt; default: taken from the command line.")
     ] = None,
     prompt_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The prompt as a file, or - for standard input.")
+        Path | None, Option(metavar="FILE", help="The prompt as a file, or - for standard input.")
     ] = None,
     stdin: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--stdin/--no-stdin",
             help="Whether each attempt gets our standard input; if not given, it does unless that is a shell's.",
         ),
     ] = None,
     attempt: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of the attempt; default: the next free number.")
+        int | None, Option(min=1, metavar="N", help="Number of the attempt; default: the next free number.")
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="How many attempts, one after the other.")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; default: .agentv/runs.")] = None,
-    save_stream: Annotated[bool, typer.Option("--save-stream/--no-save-stream", help="Keep the raw stream.")] = True,
+    repeat: Annotated[int, Option(min=1, metavar="N", help="How many attempts, one after the other.")] = 1,
+    out: Annotated[Path | None, Option(metavar="DIR", help="Folder for results; default: .agentv/runs.")] = None,
+    save_stream: Annotated[bool, Option("--save-stream/--no-save-stream", help="Keep the raw stream.")] = True,
     timeout: Annotated[
         float | None,
-        typer.Option(
-            parser=duration, metavar="TIME", help="End the run when it takes longer than this, like 90s or 10m."
-        ),
+        Option(parser=duration, metavar="TIME", help="End the run when it takes longer than this, like 90s or 10m."),
     ] = None,
     stall: Annotated[
         float | None,
-        typer.Option(parser=duration, metavar="TIME", help="End it when it is silent for longer than this."),
+        Option(parser=duration, metavar="TIME", help="End it when it is silent for longer than this."),
     ] = None,
     grace: Annotated[
         float,
-        typer.Option(
+        Option(
             parser=pause,
             metavar="TIME",
             show_default=False,
             help="Time between the request to end and the kill; 5s if not given.",
         ),
     ] = 5.0,
-    cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="The agent's working folder.")] = None,
+    cwd: Annotated[Path | None, Option(metavar="DIR", help="The agent's working folder.")] = None,
     fixture: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A folder; each attempt works in a copy of it, in OUT.work.")
+        Path | None, Option(metavar="DIR", help="A folder; each attempt works in a copy of it, in OUT.work.")
     ] = None,
-    env: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the agent; repeatable.")
-    ] = None,
+    env: Annotated[list[str] | None, Option(metavar="NAME=VALUE", help="A variable for the agent; repeatable.")] = None,
     budget: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="End an attempt that spends more, as its stream shows.")
+        float | None, Option(min=0, metavar="USD", help="End an attempt that spends more, as its stream shows.")
     ] = None,
     total_budget: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="Begin no further attempt once all cost this much.")
+        float | None, Option(min=0, metavar="USD", help="Begin no further attempt once all cost this much.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many attempts at once.")] = None,
+    workers: Annotated[int | None, Option(min=1, metavar="N", help="How many attempts at once.")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Attempts 1 to --repeat; those with a result are not run again.")
+        bool, Option("--resume", help="Attempts 1 to --repeat; those with a result are not run again.")
     ] = False,
     provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose stream it is; detected by content if not given.")
+        str | None, Option(metavar="NAME", help="Whose stream it is; detected by content if not given.")
     ] = None,
     stream_log: StreamLogChoice = None,
     watch: WatchedPrograms = None,
     check: Annotated[
-        list[Path] | None, typer.Option(metavar="SPEC", help="A spec to check the run against; repeatable.")
+        list[Path] | None, Option(metavar="SPEC", help="A spec to check the run against; repeatable.")
     ] = None,
     case: CaseId = None,
     threshold: Threshold = None,
     fail_fast: Annotated[
-        str | None, typer.Option(metavar="[report]", help="End the agent on the first final violation.")
+        str | None, Option(metavar="[report]", help="End the agent on the first final violation.")
     ] = None,
-    dump_traces: Annotated[bool, typer.Option("--dump-traces", help="Also write generic trace events.")] = False,
-    include_trace: Annotated[bool, typer.Option("--include-trace", help="Put trace events into the result.")] = False,
+    dump_traces: Annotated[bool, Option("--dump-traces", help="Also write generic trace events.")] = False,
+    include_trace: Annotated[bool, Option("--include-trace", help="Put trace events into the result.")] = False,
     json: Annotated[
-        bool, typer.Option("--json", help="The result of each attempt, with its place, as a line on standard output.")
+        bool, Option("--json", help="The result of each attempt, with its place, as a line on standard output.")
     ] = False,
     live: Live = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Every evaluator of --check, not only failures.")
-    ] = False,
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Every evaluator of --check, not only failures.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No live line, no closing lines; of --check only the summary.")
+        bool, Option("--quiet", "-q", help="No live line, no closing lines; of --check only the summary.")
     ] = False,
     log: LogChoice = None,
     page: PageToo = None,
@@ -188,9 +179,9 @@ def run(
         from agentv_stream.cli.telling import say
 
         say("--otel-file: several attempts would replace one file; --otel sends the spans of each")
-        raise typer.Exit(2)
+        raise SystemExit(2)
     if several:
-        raise typer.Exit(run_matrix(matrix))
+        raise SystemExit(run_matrix(matrix))
     code = run_command(
         command or [],
         {
@@ -235,4 +226,4 @@ def run(
         budget=budget,
         variables=env or (),
     )
-    raise typer.Exit(code)
+    raise SystemExit(code)

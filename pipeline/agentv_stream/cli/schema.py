@@ -3,13 +3,11 @@
 import sys
 from typing import Annotated
 
-import typer
+from agentv_stream.cli.parameters import Argument
 
 
 def schema(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which output; all names are listed without it.")
-    ] = None,
+    name: Annotated[str | None, Argument(metavar="NAME", help="Which output; all names are listed without it.")] = None,
 ) -> None:
     """Print the versioned JSON Schema of an output, or the list of outputs."""
     import shutil
@@ -32,5 +30,5 @@ def schema(
         return
     if name not in SHAPES:
         say(UsageError(f"unknown output {name!r}{suggestion(name, SHAPES)}"))
-        raise typer.Exit(2)
+        raise SystemExit(2)
     sys.stdout.write(indented_json(make(name)).decode())

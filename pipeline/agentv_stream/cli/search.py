@@ -2,23 +2,22 @@
 
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import JsonLines, OnlyProvider, Redact, Roots, Since, TimeZone, Until, Utc, Workers
+from agentv_stream.cli.parameters import Argument, Option
 
 
 def search(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, as it is: no pattern.")],
+    text: Annotated[str, Argument(metavar="TEXT", help="What to look for, as it is: no pattern.")],
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATHS...]", help="Folders or files; default: all agents' sessions.")
+        list[str] | None, Argument(metavar="[PATHS...]", help="Folders or files; default: all agents' sessions.")
     ] = None,
     provider: OnlyProvider = None,
     since: Since = None,
     until: Until = None,
     case_sensitive: Annotated[
-        bool, typer.Option("--case-sensitive", "-s", help="`Fix` does not find `fix`; by default it does.")
+        bool, Option("--case-sensitive", "-s", help="`Fix` does not find `fix`; by default it does.")
     ] = False,
-    limit: Annotated[int, typer.Option(metavar="N", help="At most this many sessions; 0 for all.", min=0)] = 20,
+    limit: Annotated[int, Option(metavar="N", help="At most this many sessions; 0 for all.", min=0)] = 20,
     json: JsonLines = False,
     root: Roots = None,
     workers: Workers = None,
@@ -29,7 +28,7 @@ def search(
     """Search prompts, answers, reasoning, inputs and outputs of calls: session, turn, and the command that shows it."""
     from agentv_stream.cli.searching import run_search
 
-    raise typer.Exit(
+    raise SystemExit(
         run_search(
             text,
             paths or (),

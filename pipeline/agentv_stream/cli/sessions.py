@@ -3,8 +3,6 @@
 import sys
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import (
     Csv,
     JsonLines,
@@ -18,25 +16,24 @@ from agentv_stream.cli.options import (
     Until,
     Utc,
 )
+from agentv_stream.cli.parameters import Option
 from agentv_stream.cli.telling import say
 
 
 def sessions(
     provider: OnlyProvider = None,
     project: Annotated[
-        str | None, typer.Option(metavar="DIR|NAME", help="Only of this folder (a path), or of folders of this name.")
+        str | None, Option(metavar="DIR|NAME", help="Only of this folder (a path), or of folders of this name.")
     ] = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option(metavar="N", help="At most this many; 0 for all.", min=0)] = 50,
+    limit: Annotated[int, Option(metavar="N", help="At most this many; 0 for all.", min=0)] = 50,
     json: JsonLines = False,
     csv: Csv = None,
-    tree: Annotated[
-        bool, typer.Option("--tree", help="Forks, resumes and child sessions below their parents.")
-    ] = False,
+    tree: Annotated[bool, Option("--tree", help="Forks, resumes and child sessions below their parents.")] = False,
     root: Roots = None,
     figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Status, tokens and cost; reads new or changed sessions.")
+        bool, Option("--figures/--no-figures", help="Status, tokens and cost; reads new or changed sessions.")
     ] = True,
     prices: NoPrices = None,
     cache: NoCache = True,
@@ -71,8 +68,8 @@ def sessions(
                 sys.stdout.write(text)
     except AgentvStreamError as error:
         say(error)
-        raise typer.Exit(error.exit_code) from error
+        raise SystemExit(error.exit_code) from error
     for message in unread:
         say(message)
     if unread:
-        raise typer.Exit(EXIT_IO)
+        raise SystemExit(EXIT_IO)

@@ -3,33 +3,32 @@
 import sys
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import NoPrices, ProviderOfLog, Redact, Roots, TimeZone, Utc
+from agentv_stream.cli.parameters import Argument, Option
 from agentv_stream.cli.telling import say
 
 
 def show(
     session: Annotated[
-        str, typer.Argument(metavar="SESSION", help="Session id, its beginning, a path, or - for standard input.")
+        str, Argument(metavar="SESSION", help="Session id, its beginning, a path, or - for standard input.")
     ],
     provider: ProviderOfLog = None,
     root: Roots = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only calls that failed, with their outputs.")] = False,
+    failed: Annotated[bool, Option("--failed", help="Only calls that failed, with their outputs.")] = False,
     tool: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only calls of this tool, by its canonical or native name.")
+        str | None, Option(metavar="NAME", help="Only calls of this tool, by its canonical or native name.")
     ] = None,
-    turn: Annotated[str | None, typer.Option(metavar="N..M", help="Only these turns: 7, 3..5, 3.. or ..5.")] = None,
+    turn: Annotated[str | None, Option(metavar="N..M", help="Only these turns: 7, 3..5, 3.. or ..5.")] = None,
     grep: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only what holds this text, in any case, and the lines around.")
+        str | None, Option(metavar="TEXT", help="Only what holds this text, in any case, and the lines around.")
     ] = None,
-    width: Annotated[int, typer.Option(metavar="N", help="Columns; 0 for the terminal's width.", min=0)] = 0,
-    full: Annotated[bool, typer.Option("--full", help="Do not shorten texts and outputs.")] = False,
+    width: Annotated[int, Option(metavar="N", help="Columns; 0 for the terminal's width.", min=0)] = 0,
+    full: Annotated[bool, Option("--full", help="Do not shorten texts and outputs.")] = False,
     json: Annotated[
-        bool, typer.Option("--json", help="The rows of its transcript, in order: one JSON object per line.")
+        bool, Option("--json", help="The rows of its transcript, in order: one JSON object per line.")
     ] = False,
     pager: Annotated[
-        bool, typer.Option("--pager/--no-pager", help="On a terminal, show long sessions with PAGER, or less.")
+        bool, Option("--pager/--no-pager", help="On a terminal, show long sessions with PAGER, or less.")
     ] = True,
     prices: NoPrices = None,
     redact: Redact = None,
@@ -74,4 +73,4 @@ def show(
         quiet_stdout()
     except AgentvStreamError as error:
         say(error)
-        raise typer.Exit(error.exit_code) from error
+        raise SystemExit(error.exit_code) from error

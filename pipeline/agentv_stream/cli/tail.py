@@ -3,10 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from agentv_stream.cli.options import (
-    PAIR,
     CaseId,
     LogChoice,
     Machine,
@@ -22,79 +19,76 @@ from agentv_stream.cli.options import (
     WatchedPrograms,
     duration,
 )
+from agentv_stream.cli.parameters import PAIR, Argument, Option
 
 
 def tail(
     targets: Annotated[
-        list[str] | None, typer.Argument(metavar="TARGETS...", help="Sessions (id or its beginning), files, folders.")
+        list[str] | None, Argument(metavar="TARGETS...", help="Sessions (id or its beginning), files, folders.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All sessions of all agents.")] = False,
-    latest: Annotated[
-        bool, typer.Option("--latest", help="The session updated last, and new ones. The default.")
-    ] = False,
+    every: Annotated[bool, Option("--all", help="All sessions of all agents.")] = False,
+    latest: Annotated[bool, Option("--latest", help="The session updated last, and new ones. The default.")] = False,
     project: Annotated[
-        str | None, typer.Option(metavar="DIR|NAME", help="Sessions of this folder only (a path or a name).")
+        str | None, Option(metavar="DIR|NAME", help="Sessions of this folder only (a path or a name).")
     ] = None,
     provider: OnlyProvider = None,
     root: Roots = None,
     begin: Annotated[
         str,
-        typer.Option(
+        Option(
             "--from",
             metavar="start|end|cursor",
             help="Where logs without a cursor begin: start or end (cursor is the same as start).",
         ),
     ] = "cursor",
-    events: Annotated[bool, typer.Option("--events", help="One merged stream of events on standard output.")] = False,
+    events: Annotated[bool, Option("--events", help="One merged stream of events on standard output.")] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for transcripts; default: .agentv/logs/PROVIDER.")
+        Path | None, Option(metavar="DIR", help="Folder for transcripts; default: .agentv/logs/PROVIDER.")
     ] = None,
     stream_log: StreamLogChoice = None,
     watch: WatchedPrograms = None,
     check: Annotated[
         list[Path] | None,
-        typer.Option(metavar="SPEC", help="A spec to check the sessions against, for the results; repeatable."),
+        Option(metavar="SPEC", help="A spec to check the sessions against, for the results; repeatable."),
     ] = None,
     case: CaseId = None,
     on: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar=PAIR,
             help="Run a command when a session has ended, failed, stalled or violates a spec; repeatable.",
         ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,
+    once: Annotated[bool, Option("--once", help="Catch up and exit.")] = False,
     until_idle: Annotated[
         float | None,
-        typer.Option(parser=duration, metavar="TIME", help="Exit when nothing has grown for this long, like 10m."),
+        Option(parser=duration, metavar="TIME", help="Exit when nothing has grown for this long, like 10m."),
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(metavar="AGE|SIZE", help="Remove outputs of sessions at rest: older than 30d, or above 5G."),
+        Option(metavar="AGE|SIZE", help="Remove outputs of sessions at rest: older than 30d, or above 5G."),
     ] = None,
     forget: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="AGE|never", help="Forget sessions whose logs have been gone for this long, or never; outputs stay."
         ),
     ] = "30d",
     parquet: Annotated[
         str | None,
-        typer.Option(metavar="DIR|URL", help="Keep a Parquet data set current with the sessions that rest."),
+        Option(metavar="DIR|URL", help="Keep a Parquet data set current with the sessions that rest."),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics and health on HOST:PORT or PORT.")
+        str | None, Option(metavar="[HOST:]PORT", help="Serve metrics and health on HOST:PORT or PORT.")
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the cursors; default: ~/.local/state/agentv-stream.")
+        Path | None, Option(metavar="DIR", help="Folder of the cursors; default: ~/.local/state/agentv-stream.")
     ] = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of this follower, for cursors of its own.")
-    ] = None,
-    no_cursors: Annotated[bool, typer.Option("--no-cursors", help="Remember nothing between runs.")] = False,
+    name: Annotated[str | None, Option(metavar="NAME", help="Name of this follower, for cursors of its own.")] = None,
+    no_cursors: Annotated[bool, Option("--no-cursors", help="Remember nothing between runs.")] = False,
     log: LogChoice = None,
-    log_json: Annotated[bool, typer.Option("--log-json", hidden=True, help="As --log json.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not report what happens.")] = False,
+    log_json: Annotated[bool, Option("--log-json", hidden=True, help="As --log json.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Do not report what happens.")] = False,
     redact: Redact = None,
     otel: Otel = None,
     otel_file: OtelFile = None,
@@ -102,7 +96,7 @@ def tail(
     otel_old_names: OtelOldNames = None,
     machine: Machine = None,
     sync: Sync = None,
-    poll_settle: Annotated[float, typer.Option("--settle", hidden=True)] = 1.0,
+    poll_settle: Annotated[float, Option("--settle", hidden=True)] = 1.0,
 ) -> None:
     """Follow sessions: outputs as `consume` writes them, kept current, exactly once across restarts."""
     from agentv_stream.cli.tailing import TailOptions, run_tail
@@ -144,4 +138,4 @@ def tail(
             "machine": machine,
         },
     )
-    raise typer.Exit(run_tail(options))
+    raise SystemExit(run_tail(options))

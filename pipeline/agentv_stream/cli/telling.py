@@ -82,16 +82,14 @@ def print_bytes(data: bytes) -> None:
 
 
 def print_made(make: Callable[[], Iterable[str]]) -> None:
-    """Prints what `make` returns, piece by piece. If that fails, prints the message, and raises typer.Exit with its
-    exit code."""
+    """Prints what `make` returns, piece by piece. If that fails, prints the message, and exits with its
+    code."""
     try:
         sys.stdout.writelines(make())
         sys.stdout.flush()
     except AgentvStreamError as error:
-        import typer
-
         say(error)
-        raise typer.Exit(error.exit_code) from error
+        raise SystemExit(error.exit_code) from error
 
 
 def check_one_user(options: Iterable[tuple[str, bool]]) -> None:

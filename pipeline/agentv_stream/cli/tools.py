@@ -5,14 +5,13 @@ import sys
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-import typer
-
 from agentv_stages.model.payload import indented_json
 from agentv_stages.model.provider import Provider
 from agentv_stages.model.tools import CANONICAL, GUESSES, MCP, McpForm, ToolRow
 from agentv_stages.model.visible import visible
 from agentv_stages.providers import all_providers
 from agentv_stream.api.adapter import create_adapter
+from agentv_stream.cli.parameters import Option
 from agentv_stream.cli.telling import say
 from agentv_stream.colour import PLAIN, Palette, palette
 from agentv_stream.errors import UsageError
@@ -22,16 +21,16 @@ HEADINGS = ("native", "tool", "kind", "edit", "input", "seen in")
 
 def tools(
     provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only the tools of this provider (a name or an alias).")
+        str | None, Option(metavar="NAME", help="Only the tools of this provider (a name or an alias).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, one array of rows.")] = False,
+    as_json: Annotated[bool, Option("--json", help="As JSON, one array of rows.")] = False,
 ) -> None:
     """Print which native tool is which canonical one: name, kind, input keys, and where the name was seen."""
     try:
         chosen = [create_adapter(provider).provider] if provider else all_providers()
     except UsageError as error:
         say(error)
-        raise typer.Exit(UsageError.exit_code) from None
+        raise SystemExit(UsageError.exit_code) from None
     if as_json:
         rows = [row for agent in chosen for row in json_rows(agent)]
         sys.stdout.write(indented_json(rows).decode())

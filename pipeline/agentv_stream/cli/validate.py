@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from agentv_stream.cli.parameters import Argument, Option
 
 MOST_TOLD = 20  # errors shown per file
 
 
 def validate(
-    files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Specs and targets files.")],
-    json: Annotated[bool, typer.Option("--json", help="What was found as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors and warnings.")] = False,
+    files: Annotated[list[Path], Argument(metavar="FILES...", help="Specs and targets files.")],
+    json: Annotated[bool, Option("--json", help="What was found as JSON on standard output.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Only errors and warnings.")] = False,
 ) -> None:
     """Check specs and targets files; exit 2 with file, line and the nearest known name of all that is wrong."""
     import sys
@@ -45,4 +45,4 @@ def validate(
             sys.stdout.write(f"{paint('pass', visible(str(path)))}: {summary_of(kind)}\n")
     if json:
         sys.stdout.buffer.write(report_json(report))
-    raise typer.Exit(code)
+    raise SystemExit(code)

@@ -4,8 +4,6 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from agentv_stream.cli.options import (
     LogChoice,
     NoCache,
@@ -18,6 +16,7 @@ from agentv_stream.cli.options import (
     Until,
     Utc,
 )
+from agentv_stream.cli.parameters import Argument, Option
 from agentv_stream.cli.telling import say, start_log
 
 if TYPE_CHECKING:
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
 
 def watch(
     targets: Annotated[
-        list[str] | None, typer.Argument(metavar="TARGETS...", help="Folders or files; default: all agents' sessions.")
+        list[str] | None, Argument(metavar="TARGETS...", help="Folders or files; default: all agents' sessions.")
     ] = None,
     provider: OnlyProvider = None,
     root: Roots = None,
     since: Since = "1h",
     until: Until = None,
     json: Annotated[
-        bool, typer.Option("--json", help="A line of JSON for a session whenever its row changes; needs no terminal.")
+        bool, Option("--json", help="A line of JSON for a session whenever its row changes; needs no terminal.")
     ] = False,
-    once: Annotated[bool, typer.Option("--once", help="Each session once, and exit; a table without --json.")] = False,
+    once: Annotated[bool, Option("--once", help="Each session once, and exit; a table without --json.")] = False,
     log: LogChoice = None,
     utc: Utc = False,
     timezone: TimeZone = None,
@@ -83,7 +82,7 @@ def watch(
         rates = rates_if(prices)
     except AgentvStreamError as error:
         say(error)
-        raise typer.Exit(error.exit_code) from error
+        raise SystemExit(error.exit_code) from error
 
     def wanted(path: str) -> bool:
         try:
@@ -103,7 +102,7 @@ def watch(
             if entries is not None:
                 signal.signal(signal.SIGTERM, _end)
             try:
-                raise typer.Exit(_print_lines(feed, once, json))
+                raise SystemExit(_print_lines(feed, once, json))
             finally:
                 if entries is not None:
                     counts = feed.follower.counts
