@@ -8,7 +8,8 @@ This stage must run between the decoder and `Pair`, because `Pair` puts the call
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 from msgspec import UNSET, Raw, Struct
@@ -16,11 +17,14 @@ from msgspec import UNSET, Raw, Struct
 from agentv_stages.chain.depth import LONGEST_SHALLOW, PAYLOAD_OF, capped
 from agentv_stages.model.arguments import DecodeFields, fields_decoder, loose_json, patch_of, paths_in, with_key
 from agentv_stages.model.batch import Batch
-from agentv_stages.model.event import EMPTY_OBJECT, Kind, Origin, ToolCall, ToolResult
+from agentv_stages.model.event import EMPTY_OBJECT, Kind, Origin, TokenUsage, ToolCall, ToolResult
 from agentv_stages.model.patch import read_patch
 from agentv_stages.model.payload import add_key, to_raw
 from agentv_stages.model.stage import Flushed
 from agentv_stages.model.tools import CANONICAL, ToolTable
+
+if TYPE_CHECKING:
+    from agentv_stages.shell.classify import ShellFacts
 
 _KEPT_NAMES = 4_096
 _COMMAND_KEYS = ("command", "cmd", "script")
@@ -77,7 +81,7 @@ class Normalize:
                 if len(typed.input_json) > LONGEST_SHALLOW:
                     typed = capped(typed, typed.input_json, batch)  # type: ignore[assignment]  # the same kind
                 events[i] = typed if typed.tool else call(typed)  # with a tool, its decoder read it normalised
-            elif kind in PAYLOAD_OF:
+            elif kind is not TokenUsage and kind in PAYLOAD_OF:
                 payload = getattr(event, PAYLOAD_OF[kind])
                 if payload is not None and len(payload) > LONGEST_SHALLOW:
                     events[i] = capped(event, payload, batch)
@@ -191,13 +195,22 @@ def _normalized(
     )
 
 
+@cache
+def _shell_reader() -> "tuple[Callable[[str | list[str]], ShellFacts], Callable[[str, str], str]]":
+    """`classify_shell` and `path_in`. To import them takes 10 ms, which only shell calls need, and looking them up in
+    their package at each call a microsecond.
+    """
+    from agentv_stages.shell import classify_shell, path_in
+
+    return classify_shell, path_in
+
+
 def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
     """Normalises a shell call by what its text does."""
     command = _command_of(call.input_json, plan)
     if command is None:
         return _normalized(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
-    from agentv_stages.shell import classify_shell, path_in  # 10 ms, which only shell calls need
-
+    classify_shell, path_in = _shell_reader()
     facts = classify_shell(command)
     if facts.patch is not None:
         patch = read_patch(facts.patch)

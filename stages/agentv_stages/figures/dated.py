@@ -19,7 +19,7 @@ from agentv_stages.figures.stats import Stats
 from agentv_stages.figures.totals import DEFAULT_WINDOW, Totals
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import AssistantText, Reasoning, SessionInfo, TokenUsage, ToolCall, ToolResult, call_key
-from agentv_stages.model.recent import Recent
+from agentv_stages.model.recent import Recent, remember
 from agentv_stages.model.tokens import FIELDS, Tokens, pico
 
 SLOT_MS = 15 * 60 * 1000
@@ -65,8 +65,8 @@ class Mark(Struct, array_like=True):
 
 
 class DatedState(Struct):
-    """The state of `Dated`. `keys` are recent model calls, `open` calls without a time or a model whose
-    results are awaited, by their spans."""
+    """The state of `Dated`: the spans of recent model calls (`keys`), and of calls without a time or a model whose
+    results are awaited (`open`)."""
 
     spans: list[Span] = []
     keys: dict[str, int] = {}
@@ -91,36 +91,60 @@ class Dated:
         self._index: dict[Key, int] = {}
         self._cells: dict[tuple[int, str, str], ToolSpan] = {}
         self._keys = Recent[int](DEFAULT_WINDOW // 2)
-        self._open = Recent[int](MOST_OPEN)
+        self._open: dict[str, int] = {}
+        self._slot_ms = 1, 0  # the beginning and the end of `slot`, if that is known
 
     def observe(self, batch: Batch) -> None:
-        state, begun = self.state, self._begun
+        state, begun, cells, latest = self.state, self._begun, self._cells, self.state.latest
+        events = batch.events
+        begin_ms, end_ms = self._slot_ms
+        newest_ms = latest.event_ms  # of the events so far
         last = None
-        for event in batch.events:
+        for event in events:
             source = event.source
             if source is not last:  # the events of one record share it
                 last = source
-                if source.time_ms is not None:
-                    state.slot = source.time_ms // SLOT_MS
+                time_ms = source.time_ms
+                if time_ms is not None:
+                    if not begin_ms <= time_ms < end_ms:
+                        state.slot = time_ms // SLOT_MS
+                        begin_ms = state.slot * SLOT_MS
+                        end_ms = begin_ms + SLOT_MS
+                    if newest_ms is None or time_ms > newest_ms:
+                        newest_ms = time_ms
             kind = type(event)
-            if kind is ToolCall:
-                self._call(event)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
-            elif kind is ToolResult:
-                self._result(event)  # type: ignore[arg-type]  # as above
+            if kind is ToolResult:
+                self._result(event)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
             elif kind is TokenUsage:
                 if event.scope == "call":  # type: ignore[union-attr]  # as above
                     self._usage(*self._counted.popleft())
+            elif kind is ToolCall:
+                call: ToolCall = event  # type: ignore[assignment]  # as above
+                index = self._span(call.model)
+                cell = cells.get((index, call.tool or call.name, call.kind))
+                if cell is None:
+                    cell = self._new_cell(index, call.tool or call.name, call.kind)
+                cell.calls += 1
+                cell.edits += call.edit
+                cell.bytes_in += len(call.input_json)
+                if source.time_ms is None or call.model is None:  # else its result finds the span by these
+                    remember(self._open, call_key(call), index, MOST_OPEN)
+                latest.called(call, newest_ms if source.time_ms is None else source.time_ms)
             elif kind is SessionInfo:
                 state.model = event.model or state.model  # type: ignore[union-attr]  # as above
             if begun and event is begun[0]:
                 begun.popleft()
                 state.spans[self._span(event.model)].turns += 1  # pyright: ignore[reportAttributeAccessIssue,reportUnknownMemberType,reportUnknownArgumentType]
-        state.latest.observe(batch, self._totals.state.last_ms)
+        self._slot_ms = begin_ms, end_ms
+        if events:
+            latest.passed(events, self._totals.state.last_ms)
 
     def _span(self, model: str | None) -> int:
         """The span of what happens now."""
         state = self.state
-        return self._span_of((state.slot, model or state.model))
+        key = state.slot, model or state.model
+        index = self._index.get(key)
+        return self._span_of(key) if index is None else index
 
     def _span_of(self, key: Key) -> int:
         index = self._index.get(key)
@@ -134,56 +158,57 @@ class Dated:
             state.spans.append(Span(*key))
         return index
 
-    def _cell(self, index: int, tool: str, kind: str) -> ToolSpan:
-        cell = self._cells.get((index, tool, kind))
-        if cell is None:
-            if len(self._cells) >= MOST_CELLS:
-                tool = OTHER
-                if (index, tool, kind) in self._cells:
-                    return self._cells[index, tool, kind]
-            cell = self._cells[index, tool, kind] = ToolSpan(tool, kind)
-            self.state.spans[index].tools.append(cell)
+    def _new_cell(self, index: int, tool: str, kind: str) -> ToolSpan:
+        if len(self._cells) >= MOST_CELLS:
+            tool = OTHER
+            if (index, tool, kind) in self._cells:
+                return self._cells[index, tool, kind]
+        cell = self._cells[index, tool, kind] = ToolSpan(tool, kind)
+        self.state.spans[index].tools.append(cell)
         return cell
 
-    def _call(self, call: ToolCall) -> None:
-        index = self._span(call.model)
-        cell = self._cell(index, call.tool or call.name, call.kind)
-        cell.calls += 1
-        cell.edits += call.edit
-        cell.bytes_in += len(call.input_json)
-        if call.source.time_ms is None or call.model is None:  # else its result finds the span by these
-            self._open.put(call_key(call), index)
-
     def _result(self, result: ToolResult) -> None:
+        """A result belongs to the span of its call."""
         call = result.call
         if call is None or result.partial:
             return
         time_ms = call.source.time_ms
         if time_ms is not None and call.model is not None:
-            index = self._span_of((time_ms // SLOT_MS, call.model))
+            key = time_ms // SLOT_MS, call.model
+            index = self._index.get(key)
+            if index is None:
+                index = self._span_of(key)
         else:
-            known = self._open.get(call_key(call))
+            known = self._open.pop(call_key(call), None)
             index = self._span(call.model) if known is None else known
-        cell = self._cell(index, call.tool or call.name, call.kind)
-        outcome = result.outcome or "ok"
-        cell.outcomes[outcome] = cell.outcomes.get(outcome, 0) + 1
+        cell = self._cells.get((index, call.tool or call.name, call.kind))
+        if cell is None:
+            cell = self._new_cell(index, call.tool or call.name, call.kind)
+        outcome, outcomes = result.outcome or "ok", cell.outcomes
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
         if result.output_json is not None:
             cell.bytes_out += len(result.output_json)
         if result.duration_ms is not None:
             cell.durations.add(result.duration_ms)
 
     def _usage(self, known: TokenUsage | None, usage: TokenUsage) -> None:
-        spans = self.state.spans
-        before = self._keys.get(usage.key) if known is not None else None
-        index = self._span(usage.model)
+        """Takes the figures of a model call; `known` are those that counted for it before."""
+        spans, keys = self.state.spans, self._keys
+        before = keys.get(usage.key) if known is not None else None
         if known is not None and before is not None:  # the time of the call stays that of its first record
-            spans[before].tokens.add(known, -1)
-            spans[before].model_calls -= 1
-            if usage.model in (known.model, spans[before].model):
-                index = before
-        self._keys.put(usage.key, index)
-        spans[index].tokens.add(usage)
-        spans[index].model_calls += 1
+            if known is usage:
+                keys.put(usage.key, before)
+                return
+            span = spans[before]
+            span.tokens.add(known, -1)
+            span.model_calls -= 1
+            index = before if usage.model in (known.model, span.model) else self._span(usage.model)
+        else:
+            index = self._span(usage.model)
+        keys.put(usage.key, index)
+        span = spans[index]
+        span.tokens.add(usage)
+        span.model_calls += 1
 
     def _total(self, time_ms: int | None) -> None:
         """A total is about to be taken: notes what those before it added, if they are of another slot."""
@@ -256,7 +281,7 @@ class Dated:
             yield from ((slots[-1][0] if slots else latest, model, more) for model, more in parts)
 
     def snapshot(self) -> DatedState:
-        self.state.keys, self.state.open = self._keys.items(), self._open.items()
+        self.state.keys, self.state.open = self._keys.items(), dict(self._open)
         return self.state
 
     def restore(self, snapshot: object, /) -> None:
@@ -264,7 +289,8 @@ class Dated:
         self._index = {(span.slot, span.model): i for i, span in enumerate(state.spans)}
         self._cells = {(i, cell.tool, cell.kind): cell for i, span in enumerate(state.spans) for cell in span.tools}
         self._keys.load(state.keys)
-        self._open.load(state.open)
+        self._open = dict(list(state.open.items())[-MOST_OPEN:])
+        self._slot_ms = 1, 0
         state.keys, state.open = {}, {}
 
 

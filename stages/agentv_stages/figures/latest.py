@@ -1,4 +1,4 @@
-"""The latest of a session: its last tool call, and what its main stream said last. In: batches. Out: a `Latest`.
+"""The latest of a session: its last tool call, and what its main stream said last. In: events. Out: a `Latest`.
 
 It contains no texts: a tool's name, times and numbers, as far as a list of sessions needs them.
 """
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
     MAIN,
     AnyEvent,
@@ -43,26 +42,16 @@ class Latest(Struct, array_like=True):
     context_tokens: int | None = None
     first_edit_turn: int | None = None
 
-    def observe(self, batch: Batch, event_ms: int | None) -> None:
-        """Takes the next batch, after `Pair`. `event_ms` is the latest time of all events, the batch included."""
-        events = batch.events
-        source, before_ms = None, self.event_ms  # the latest time of the events so far
-        for event in events:
-            if event.source is not source:
-                source = event.source
-                time_ms = source.time_ms
-                if time_ms is not None and (before_ms is None or time_ms > before_ms):
-                    before_ms = time_ms
-            if type(event) is ToolCall:
-                at_ms = event.source.time_ms
-                if at_ms is None:
-                    at_ms = before_ms
-                if at_ms is None or self.tool_ms is None or at_ms >= self.tool_ms:
-                    self.tool, self.tool_ms = event.tool or event.name, at_ms
-        if events:
-            self.event_ms = event_ms
-            self.waiting = is_waiting(events, self.waiting)
-            self.answered = is_answered(events, self.answered)
+    def called(self, call: ToolCall, at_ms: int | None) -> None:
+        """Takes a call, whose time is `at_ms`, or that of the latest event before it."""
+        if at_ms is None or self.tool_ms is None or at_ms >= self.tool_ms:
+            self.tool, self.tool_ms = call.tool or call.name, at_ms
+
+    def passed(self, events: Sequence[AnyEvent], event_ms: int | None) -> None:
+        """Takes the events of a batch, after `Pair`. `event_ms` is the latest time of all events so far."""
+        self.event_ms = event_ms
+        self.waiting = is_waiting(events, self.waiting)
+        self.answered = is_answered(events, self.answered)
 
 
 def is_answered(events: Sequence[AnyEvent], before: bool) -> bool:

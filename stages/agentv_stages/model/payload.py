@@ -22,7 +22,6 @@ EMPTY_STRING = Raw(b'""')
 NULL = Raw(b"null")
 ABSENT = Raw(b"")
 """The value of a wire Struct's field for an absent member."""
-_FEW = 6  # brackets; to count all bytes takes as long as to find ten brackets in 3 KB
 MAX_DEPTH = 400
 """Lists and objects within each other in one payload. Python's parsers stop at its recursion limit: 1,000 minus the
 calls on the stack in Python 3.11, about 10,000 later. What is under this cap can be decoded anywhere."""
@@ -40,7 +39,11 @@ class TooDeep(RecursionError):
 
 def too_deep(data: bytes) -> bool:
     """Whether a JSON value is nested deeper than `MAX_DEPTH`; without recursion."""
-    if len(data) <= 2 * MAX_DEPTH or _few_brackets(data) or data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+    size, most = len(data), MAX_DEPTH + 1
+    if size <= 2 * MAX_DEPTH:
+        return False
+    # `replace` finds brackets with `memchr`; `count` looks at each byte, which takes five times as long
+    if 2 * size - len(data.replace(b"[", b"", most)) - len(data.replace(b"{", b"", most)) <= MAX_DEPTH:
         return False
     outside = b"".join(data.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
     brackets = outside.translate(_BRACKETS, _NO_BRACKETS)
@@ -52,19 +55,6 @@ def too_deep(data: bytes) -> bool:
             return True
         depth += 2 * opened - len(part)
     return False
-
-
-def _few_brackets(data: bytes) -> bool:
-    """Whether few brackets open, as in most texts: to find each takes half the time of counting."""
-    most, find = _FEW, data.find
-    for bracket in (b"{", b"["):
-        at = find(bracket)
-        while at >= 0:
-            most -= 1
-            if not most:
-                return False
-            at = find(bracket, at + 1)
-    return True
 
 
 def has_value(raw: Raw) -> bool:

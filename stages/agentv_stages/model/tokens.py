@@ -46,12 +46,12 @@ class Tokens(Struct, gc=False):
             self.reasoning = (self.reasoning or 0) + sign * other.reasoning
         if other.web_searches is not None:
             self.web_searches = (self.web_searches or 0) + sign * other.web_searches
-        if isinstance(other, Tokens):
-            self.unsure += sign * other.unsure
-            cost = other.cost_pico
-        else:
+        if type(other) is TokenUsage:
             self.unsure += sign * is_unsure(other)
             cost = pico(other.cost_usd) if other.cost_usd is not None else None
+        else:
+            self.unsure += sign * other.unsure  # type: ignore[union-attr]  # narrowed by `type`, which mypy does not follow
+            cost = other.cost_pico  # type: ignore[union-attr]  # as above
         if cost is not None:
             self.cost_pico = (self.cost_pico or 0) + sign * cost
 
