@@ -77,6 +77,7 @@ pyright: $(VENV)/.dev
 
 docs: $(VENV)/.run  ## writes the pages that are made from the code
 	$(BIN)/python -m agentv_stream.documentation.docs_pages docs
+	$(BIN)/python -m agentv_stream.documentation.log_roots stages/agentv_stages/providers/log_roots.py
 
 check: lint types test  ## lint, types and test
 

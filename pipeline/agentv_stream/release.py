@@ -43,6 +43,12 @@ def reading_version() -> str:
     return " ".join((running_version(), *sorted(_plugins())))
 
 
+@cache
+def has_plugins() -> bool:
+    """Whether a distribution with providers of its own is installed."""
+    return any(True for _ in _plugins())
+
+
 def _plugins() -> Iterator[str]:
     """The names of the metadata folders (`abacus_agent-0.3.dist-info`) of installed plug-ins; without
     `importlib.metadata`, as above."""

@@ -116,5 +116,18 @@ def test_nothing_is_imported_that_an_answer_does_not_need(tmp_path: Path) -> Non
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     count, *loaded = done.stdout.split()
     assert count == "2"
-    assert {name.split(".")[2] for name in loaded if name.startswith("agentv_stages")} == {"claude"}
+    assert {name.split(".")[2] for name in loaded if name.startswith("agentv_stages")} == {"claude", "log_roots"}
     assert not [name for name in loaded if not name.startswith("agentv_stages")]
+
+
+def test_roots_that_do_not_exist_import_no_provider(tmp_path: Path) -> None:
+    make_folder(tmp_path / ".claude" / "projects", 1)
+    code = (
+        "import sys; from agentv_stream.bulk import summarize_groups as add;"
+        "print(add(None, cache=True).done, *(n for n in sys.modules if n.startswith('agentv_stages.providers.')))"
+    )
+    home = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=home)
+    count, *loaded = done.stdout.split()
+    assert count == "1"
+    assert {name.split(".")[2] for name in loaded} == {"claude", "log_roots"}

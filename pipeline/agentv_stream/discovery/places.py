@@ -14,10 +14,12 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from agentv_stages.model.provider import LogRoot, Provider
-from agentv_stages.providers import all_providers
+from agentv_stages.providers import NAMES, all_providers, get_provider, plugins
+from agentv_stages.providers.log_roots import LOG_ROOTS
 from agentv_stream.errors import UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.forms import told_twice
+from agentv_stream.release import has_plugins
 from agentv_stream.sources.files import absolute, is_store_folder
 
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson", "**/*.traj")
@@ -39,12 +41,18 @@ class Signature(NamedTuple):
 
 
 class Root(Struct, frozen=True):
-    """A folder of logs. `provider` None: of any agent, detected by content. `database`: the files are SQLite stores."""
+    """A folder of logs. `provider_name` None: of any agent, detected by content. `database`: the files are SQLite
+    stores. The provider is imported when it is asked for: most roots do not exist."""
 
     path: str
-    provider: Provider | None
+    provider_name: str | None
     patterns: tuple[str, ...]
     database: bool = False
+
+    @property
+    def provider(self) -> Provider | None:
+        """The agent whose logs these are."""
+        return None if self.provider_name is None else get_provider(self.provider_name)
 
 
 class Found(NamedTuple):
@@ -79,22 +87,30 @@ def find_roots(
     """
     if extra:
         return [root for text in extra for root in _named(text, provider)]
-    providers = all_providers() if provider is None else [named_provider(provider)]
+    agents = _log_roots()
     owners = {owner for owner, _ in map(_parts, configured)}
     found = [root for text in configured for root in _named(text, provider)]
     if provider is not None:
-        found = [root for root in found if root.provider in providers]
-    for agent in providers:
-        moved = {root.default for root in agent.roots if _value(root, environment)}
-        for log_root in agent.roots if agent.name not in owners else ():
+        chosen = named_provider(provider).name
+        agents = [(name, log_roots) for name, log_roots in agents if name == chosen]
+        found = [root for root in found if root.provider_name == chosen]
+    for name, log_roots in agents:
+        moved = {root.default for root in log_roots if _value(root, environment)}
+        for log_root in log_roots if name not in owners else ():
             if log_root.default in moved and not _value(log_root, environment):
                 continue
             for path in _places(log_root, environment):
-                found.append(Root(path, agent, log_root.patterns, log_root.database))
-    once: dict[tuple[str, str, bool], Root] = {}
+                found.append(Root(path, name, log_root.patterns, log_root.database))
+    once: dict[tuple[str, str | None, bool], Root] = {}
     for root in found:
-        once.setdefault((root.path, root.provider.name if root.provider is not None else "", root.database), root)
+        once.setdefault((root.path, root.provider_name, root.database), root)
     return list(once.values())
+
+
+def _log_roots() -> list[tuple[str, tuple[LogRoot, ...]]]:
+    """The roots of every provider, plug-ins last; none of ours is imported."""
+    ours = [(name, LOG_ROOTS.get(name, ())) for name in NAMES]
+    return ours + ([(plugin.name, plugin.roots) for plugin in plugins().values()] if has_plugins() else [])
 
 
 def is_database(path: str) -> bool:
@@ -127,12 +143,13 @@ def _named(text: str, provider: str | None) -> list[Root]:
     chosen = named_provider(name or provider)
     if is_database(place):
         owner = chosen or next(p for p in all_providers() if p.owns_store is not None and p.owns_store(None))
-        return [Root(str(at.parent), owner, (at.name,), database=True)]
+        return [Root(str(at.parent), owner.name, (at.name,), database=True)]
     logs = [p for root in chosen.roots if not root.database for p in root.patterns] if chosen is not None else []
-    roots = [Root(place, chosen, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
-    for owner in [chosen] if chosen is not None else all_providers():
-        stores = [root for root in owner.roots if root.database]
-        roots += [Root(place, owner, root.patterns, database=True) for root in stores]
+    chosen_name = None if chosen is None else chosen.name
+    roots = [Root(place, chosen_name, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
+    for agent, log_roots in _log_roots():
+        if chosen_name in (None, agent):
+            roots += [Root(place, agent, root.patterns, database=True) for root in log_roots if root.database]
     return roots
 
 
@@ -205,8 +222,8 @@ def store_patterns() -> re.Pattern[str]:
     """The names of agents' databases."""
     return compile_patterns(
         pattern.rpartition("/")[2]
-        for provider in all_providers()
-        for root in provider.roots
+        for _, log_roots in _log_roots()
+        for root in log_roots
         if root.database
         for pattern in root.patterns
     )

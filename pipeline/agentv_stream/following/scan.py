@@ -72,6 +72,8 @@ class Scan:
                     yield listed
         for path in self._plan.paths:
             try:
-                yield Found(path, Root(path, self._plan.only, ()), self.signature(path), True)
+                only = self._plan.only
+                root = Root(path, None if only is None else only.name, ())
+                yield Found(path, root, self.signature(path), True)
             except OSError:
                 continue
