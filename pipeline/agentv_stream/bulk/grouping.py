@@ -51,7 +51,8 @@ def dimensions_of(by: str | Sequence[str]) -> tuple[Dimension, ...]:
 class Grouping:
     """Collects sessions into `summary`. Tools are no groups: the figures of each group have them.
 
-    `undated` counts the sessions that are left out because nothing says when they were, if there is a period.
+    `undated` counts the sessions that are left out because nothing says when they were, if there is a period. Without
+    `needs_spans`, sessions need not be dated.
     `machine` is the name of the machine whose sessions these are.
     """
 
@@ -70,6 +71,7 @@ class Grouping:
         self._since, self._until = (None if ms is None else ms // SLOT_MS for ms in (period.since_ms, period.until_ms))
         self._bounded = period != ALWAYS
         self._divided = self._bounded or any(part == "model" or part in TIMES for part in self._by)
+        self.needs_spans = self._divided or estimate is not None
         self._names: dict[tuple[str, int | None], str] = {}
         self._projects: dict[str, str] = {}
 
@@ -77,7 +79,7 @@ class Grouping:
         """Adds a session, or what of it lies in the period."""
         whole = self.summary.whole
         assert whole is not None
-        spans = session.spans() if self._divided or self._estimate is not None else []
+        spans = session.spans() if self.needs_spans else []
         costs = self._estimate(session, spans) if self._estimate is not None else None
         if not self._divided:
             figures, estimated = session.figures, Figures()

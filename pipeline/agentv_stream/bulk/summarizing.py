@@ -69,11 +69,13 @@ def summarize_groups(
     trouble: Trouble = []
     units = _units(sources, provider, roots, trouble)
     kept = None
+    own_records, own_stages = _names_of("records", records), _names_of("stages", stages)
+    keeps = cache and not (sequences or own_records or own_stages)
     work = Work(
-        results=False, apart=True, sequences=sequences, provider=provider, subagents=subagents,
-        records=_names_of("records", records), stages=_names_of("stages", stages),
+        results=False, apart=True, dated=keeps or grouping.needs_spans, sequences=sequences, provider=provider,
+        subagents=subagents, records=own_records, stages=own_stages,
     )  # fmt: skip
-    if cache and not (sequences or work.records or work.stages):
+    if keeps:
         from agentv_stream.bulk.kept_figures import KeptFigures
         from agentv_stream.discovery.places import cache_file
 

@@ -72,8 +72,8 @@ class Work(Struct, frozen=True):
     """The work for every unit. Places are folders or URLs; None: not wanted.
 
     `state` holds the finished units, for `--resume`. `results` asks for the result of each session, `by` for a summary
-    by that group, `apart` for the figures of each session, dated. `text_chars` is how much of a text the data set
-    keeps.
+    by that group, `apart` for the figures of each session, which are by time and model also if `dated`. `text_chars`
+    is how much of a text the data set keeps.
     `run` identifies one run of the program. `records` and `stages` name the caller's stages (`own_stages`).
     `sync`: as in `outputs/durable.py`.
     `machine` is put into results. `export` asks for the spans of each session, in `state`, `checks` for verdicts.
@@ -88,6 +88,7 @@ class Work(Struct, frozen=True):
     results: bool = True
     by: By | None = None
     apart: bool = False
+    dated: bool = True
     sequences: bool = False
     provider: str | None = None
     target: str | None = None

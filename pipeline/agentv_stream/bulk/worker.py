@@ -229,7 +229,7 @@ class Session:
             reader = SessionReader(
                 pieces, unit.place, work.provider, work.watch,
                 folder=worker.folder, read=self._readable, messages=self.takes_messages,
-                parts=parts, dated=work.apart,
+                parts=parts, dated=work.apart and work.dated,
             )  # fmt: skip
         except (NotALog, EmptyInput):
             if self._damage:  # too little precedes the damage to detect the dialect

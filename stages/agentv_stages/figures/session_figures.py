@@ -1,6 +1,6 @@
 """The figures of one session that can be grouped in any way: by its facts, and by the times and models of its calls.
 
-In: an observer that dated its figures. Out: `SessionFigures`, which contains no texts of the session.
+In: an observer. Out: `SessionFigures`, which contains no texts of the session.
 """
 
 import msgspec
@@ -43,9 +43,8 @@ class SessionFigures(Struct, array_like=True):
 
 
 def session_figures(observer: Observer, open_calls: int) -> SessionFigures:
-    """The figures of a session, once all its batches were observed."""
-    facts = observer.facts
-    assert observer.dated is not None, "the observer dates its figures"
+    """The figures of a session, once all its batches were observed; without spans where the observer does not date."""
+    facts, dated = observer.facts, observer.dated
     figures = figures_of(observer, open_calls)
     figures.silent.pop(ESTIMATE, None)
     return SessionFigures(
@@ -57,9 +56,9 @@ def session_figures(observer: Observer, open_calls: int) -> SessionFigures:
         branch=facts.git_branch,
         started_ms=facts.started_ms,
         figures=figures,
-        spans_json=Raw(_encode(observer.dated.spans(facts))),
+        spans_json=Raw(b"[]" if dated is None else _encode(dated.spans(facts))),
         latest=replace(
-            observer.dated.state.latest,
+            Latest() if dated is None else dated.state.latest,
             ended=observer.over,
             open_calls=open_calls,
             context_window=observer.totals.state.context_window,
