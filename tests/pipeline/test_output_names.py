@@ -9,6 +9,7 @@ import pytest
 
 from support.consuming import SESSION as LOG_ON_DISK
 from support.consuming import STREAM, command, consume, environment
+from support.decoding import FIXTURES
 
 LIMIT_SECONDS = 60
 RAW = ".stream.jsonl"
@@ -63,6 +64,20 @@ def test_a_stream_log_that_began_before_the_session_was_known_moves_beside_the_t
     (log,) = (tmp_path / "out").glob(f"*{RAW}")
     assert log.read_bytes().count(b"\n") == len(_REST) + 3
     assert "unknown" not in log.name
+
+
+@pytest.mark.parametrize("kind", ["raw", "summary"])
+def test_the_stream_log_of_a_file_waits_for_the_id_in_its_last_record(tmp_path: Path, kind: str) -> None:
+    """The log is written long before that record is read, and must not give the session a name without an id."""
+    *lines, last = (FIXTURES / "copilot" / "stream.jsonl").read_bytes().splitlines(keepends=True)
+    answer = next(line for line in lines if b'"type":"assistant.message"' in line)
+    many = [answer.replace(b'"data":{', b'"data":{"padding":"%b",' % (b"%d" % n * 200_000), 1) for n in range(10, 20)]
+    (tmp_path / "stream.jsonl").write_bytes(b"".join([*lines, *many, last]))
+    for _ in range(2):  # the second reading replaces the outputs of the first one
+        assert consume(tmp_path, tmp_path / "stream.jsonl", "--out", "out", "--stream-log", kind, "-q").code == 0
+        (name,), (kinds,) = names(tmp_path), names(tmp_path).values()
+        assert name.endswith("_copilot_s-1")
+        assert kinds == [f"stream.{'jsonl' if kind == 'raw' else 'log'}", "transcript.jsonl"]
 
 
 def test_the_same_stream_again_leaves_all_that_the_first_run_wrote(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from agentv_stages.sinks.transcript import Identity
 from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.document_sink import DocumentSink
 from agentv_stream.outputs.documents import AtifDocument, CaseDocument
-from agentv_stream.outputs.naming import LETTERS, log_folder
+from agentv_stream.outputs.naming import LETTERS, RAW_LOG, SUMMARY_LOG, log_folder
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.output_sink import OutputSink, remove_letters
 from agentv_stream.outputs.pipe_output import cannot_seek
@@ -64,9 +64,10 @@ class LiveOutputs:
         self.verdicts: Callable[[], list[Any]] = list[Any]
         self.dead_letters: OutputSink | None = None
         self.others: list[OutputSink] = []
-        self.log: RenderSink | None = None
+        self.log: RenderSink | OutputSink | None = None
         self.exporter: OtelSink | None = None
         self.spans: SpanLog | None = None
+        self._ended = False  # all was read: the facts of the session are final
         self._warn = warn
         self._named = transcript_file(settings.transcript)
         self._names = OutputNames(
@@ -123,11 +124,14 @@ class LiveOutputs:
             self.transcript = make_transcript(self.settings.transcript, self._names, self.observer, finished, output)
             self._names.sure = isinstance(self.transcript, TranscriptStream)
             return self.transcript
+        name = output.suffix.lstrip(".")
         if isinstance(output, Log):
-            self.log = self._log_sink(output)
-            return self.log
+            if not finished:
+                self.log = self._log_sink(output)
+                return self.log
+            name, output.ready = "stream log", True
         sink = OutputSink(
-            "dead letters" if isinstance(output, Letters) else output.suffix.lstrip("."),
+            "dead letters" if isinstance(output, Letters) else name,
             output,
             self.observer,
             partial(self._place, output.suffix),
@@ -138,10 +142,14 @@ class LiveOutputs:
         self.others.append(sink)
         if isinstance(output, Letters):
             self.dead_letters = sink
+        elif isinstance(output, Log):
+            self.log = sink
         return sink
 
     def _place(self, suffix: str) -> tuple[Path, Identity]:
-        folder, name, identity = self._names.place()
+        """Path and session of an output. A stream log begins before the session's name is known; it does not set it."""
+        early = suffix in (RAW_LOG, SUMMARY_LOG) and not self._ended
+        folder, name, identity = self._names.propose() if early else self._names.place()
         if suffix == SPANS and self.settings.otel_file is not None:
             return Path(self.settings.otel_file), identity
         return folder / f"{name}{suffix}", identity
@@ -151,7 +159,8 @@ class LiveOutputs:
 
         A log that was read while its last line was being written had a fault that it no longer has.
         """
-        if self.log is not None:
+        self._ended = True
+        if isinstance(self.log, RenderSink):
             await self.log.settle()
         letters, transcript = self.dead_letters, self.transcript
         for sink in self.others:
@@ -190,7 +199,7 @@ class LiveOutputs:
             self.transcript.output.hurry(seconds)
 
     def _log_sink(self, output: Log) -> RenderSink:
-        """The stream log cannot wait for the session's name: it begins under another one."""
+        """The stream log of a live session cannot wait for its name: it begins under another one."""
         output.ready = True
 
         def render(batch: Batch) -> bytes:

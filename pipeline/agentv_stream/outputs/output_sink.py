@@ -130,5 +130,7 @@ class OutputSink:
             return
         if keep:
             await self._file.remove()
+            self._file = None
         else:
+            self._file.final, _ = await run_sync(self._place)
             await self._file.take_place()
