@@ -16,7 +16,7 @@ from agentv_stages.chain.lines import DEFAULT_CAP
 from agentv_stages.model.payload import printable_path
 from agentv_stream.errors import UsageError
 from agentv_stream.logs import LogFormat
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 from agentv_stream.sources.files import is_file
 from agentv_stream.units import bytes_of
 

@@ -16,7 +16,7 @@ from agentv_stages.session.detect import Detector
 from agentv_stages.session.inputs import ReadLines
 from agentv_stages.session.parts import NONE, Parts, framed, last_records
 from agentv_stream.errors import SourceError
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 from agentv_stream.sources.files import check_readable, read_pieces
 from agentv_stream.sources.folder import companions_of, context_of
 from agentv_stream.sources.opened import opened

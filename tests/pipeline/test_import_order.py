@@ -1,4 +1,4 @@
-"""Modules import in one direction: no circles in either package, and few levels in `following`."""
+"""Modules import in one direction: no circles in either package, few levels in `following`, few modules at the top."""
 
 import re
 from functools import cache
@@ -58,3 +58,9 @@ def test_following_has_few_levels() -> None:
     levels = {name: level(name) for name in MODULES if name.startswith(FOLLOWING)}
     assert len(levels) > 30
     assert max(levels.values()) <= MOST_LEVELS, sorted(levels.items(), key=lambda item: -item[1])[:5]
+
+
+def test_few_modules_lie_beside_the_packages() -> None:
+    tops = [name for name, path in MODULES.items() if name.count(".") == 1 and path.name != "__init__.py"]
+    assert sum(name.startswith("agentv_stream.") for name in tops) <= 10, tops
+    assert sum(name.startswith("agentv_stages.") for name in tops) <= 10, tops

@@ -10,10 +10,10 @@ from agentv_stages.sinks.event_lines import EventLines
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream import import_sessions
 from agentv_stream.colour import Palette
+from agentv_stream.costs.prices import estimate_cost
 from agentv_stream.discovery.period import named_zone
 from agentv_stream.discovery.show import show_session
 from agentv_stream.discovery.show_lines import Look
-from agentv_stream.prices import estimate_cost
 from agentv_stream.sources.files import read_pieces
 from agentv_stream.summary import SessionReader
 from agentv_stream.units import count_text

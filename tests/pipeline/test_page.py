@@ -16,13 +16,13 @@ import pytest
 
 from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.redaction.vault import MARKER
+from agentv_stream.costs.rates import Rates
 from agentv_stream.errors import UsageError
 from agentv_stream.outputs.step_spool import StepSpool
 from agentv_stream.pages.index import IndexRow, index_page
 from agentv_stream.pages.style import POLICY, SCRIPT, STYLE
 from agentv_stream.pages.text import diff, markdown, replaced, shown, terminal
 from agentv_stream.pages.write import write_pages
-from agentv_stream.rates import Rates
 from agentv_stream.summary import SessionReader, read_file
 from support.browser import QUIET, chromium, tab
 from support.consuming import run

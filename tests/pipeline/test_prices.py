@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from agentv_stages.figures.result import Result
 from agentv_stages.model.tokens import TokenTotals
 from agentv_stream import import_sessions, summarize, summarize_many
-from agentv_stream.prices import cost_text, estimate_cost, price_table_date
+from agentv_stream.costs.prices import cost_text, estimate_cost, price_table_date
 from support.consuming import consume
 from support.made_sessions import make_folder
 

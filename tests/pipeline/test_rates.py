@@ -14,8 +14,8 @@ from agentv_stages.figures.dated import Span
 from agentv_stages.figures.result import Result
 from agentv_stages.model.tokens import Tokens, token_totals
 from agentv_stream import summarize, summarize_groups
-from agentv_stream.prices import estimate_cost
-from agentv_stream.rates import Rates, rates_of
+from agentv_stream.costs.prices import estimate_cost
+from agentv_stream.costs.rates import Rates, rates_of
 from support.consuming import finished_text
 from support.decoding import FIXTURES
 from support.made_sessions import make_folder

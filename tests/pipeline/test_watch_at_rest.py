@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stream.costs.rates import rates_if
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan
-from agentv_stream.rates import rates_if
 from agentv_stream.watch import feed as feeds
 from agentv_stream.watch.at_rest import AtRest
 from agentv_stream.watch.feed import Feed

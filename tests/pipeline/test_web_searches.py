@@ -8,7 +8,7 @@ import pytest
 
 from agentv_stages.figures.merge import Figures
 from agentv_stream import summarize_groups
-from agentv_stream.rates import installed_version
+from agentv_stream.costs.rates import installed_version
 from support.made_sessions import claude_session, session_id
 
 SEARCHES = {"web_search_requests": 2, "web_fetch_requests": 0}

@@ -26,7 +26,7 @@ from agentv_stages.model.provider import Dialect, LogRoot, Provider
 from agentv_stages.model.tool_payload import AnyPayload, payload_of
 from agentv_stages.providers import get_provider
 from agentv_stream.errors import UsageError
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 
 _NO_SOURCE = Source("", 0, 0, 0)
 

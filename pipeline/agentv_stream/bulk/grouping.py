@@ -15,7 +15,7 @@ from agentv_stages.model.times import nearest_date_ms
 from agentv_stream.discovery.period import ALWAYS, Period, Zone
 from agentv_stream.discovery.project import project_root
 from agentv_stream.errors import UsageError
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 
 Dimension: TypeAlias = Literal[
     "all", "machine", "provider", "project", "branch", "session", "model", "tool", "hour", "day", "week", "month"

@@ -22,9 +22,9 @@ from agentv_stages.providers import NAMES, get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work
+from agentv_stream.costs.rates import Rates
 from agentv_stream.discovery.kept_file import KeptFile
 from agentv_stream.discovery.kept_rates import load_rates, save_rates
-from agentv_stream.rates import Rates
 from agentv_stream.release import reading_version
 from agentv_stream.sources.folder import may_be_companions, parts_of
 

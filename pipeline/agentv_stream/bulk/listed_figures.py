@@ -15,8 +15,8 @@ from agentv_stream.discovery.places import cache_file
 from agentv_stream.stores.store import split_stored
 
 if TYPE_CHECKING:
+    from agentv_stream.costs.rates import Rates
     from agentv_stream.discovery.discover import Session
-    from agentv_stream.rates import Rates
 
 
 def figures_of(

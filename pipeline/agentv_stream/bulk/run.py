@@ -27,7 +27,7 @@ from agentv_stream.bulk.state import Progress
 from agentv_stream.bulk.unit import Unit, Work, printable
 from agentv_stream.discovery.period import ALWAYS, Period
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 from agentv_stream.otel.options import Export
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.redaction.redaction import Redaction, redaction_by

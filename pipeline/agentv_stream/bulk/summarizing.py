@@ -15,7 +15,7 @@ from agentv_stream.bulk.grouping import Grouping, dimensions_of
 from agentv_stream.bulk.outcome import Outcome, failures_of, note_copies
 from agentv_stream.bulk.unit import Unit, Work
 from agentv_stream.discovery.period import ALWAYS, IN_UTC, Period, Zone
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -62,7 +62,7 @@ def summarize_groups(
     named_provider(provider)
     rates = None
     if prices is not False:
-        from agentv_stream.rates import rates_if
+        from agentv_stream.costs.rates import rates_if
 
         rates = rates_if(prices)
     grouping = Grouping(dimensions_of(by), zone, period, None if rates is None else rates.estimate, machine)

@@ -354,7 +354,7 @@ class Session:
             if work.machine is not None:
                 result.machine = work.machine
             if work.prices:
-                from agentv_stream.prices import estimate_cost
+                from agentv_stream.costs.prices import estimate_cost
 
                 estimate_cost(result)
                 if isinstance(result.estimated_cost_usd, float):

@@ -20,7 +20,7 @@ from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_names import TYPES, keys_of, snake, type_name
 from agentv_stream.checks.variables import fill_variables
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
-from agentv_stream.nearest import nearly
+from agentv_stream.names import nearly
 from agentv_stream.sources.files import is_file
 
 MAX_INCLUDES = 3

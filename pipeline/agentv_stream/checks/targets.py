@@ -19,7 +19,7 @@ from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.agent_kinds import MODEL, OTHER_KINDS, PROMPT, SETTINGS, agent_kinds
 from agentv_stream.checks.variables import VARIABLE
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
-from agentv_stream.nearest import nearly
+from agentv_stream.names import nearly
 from agentv_stream.release import release, running_version
 from agentv_stream.settings import StreamLog, stream_log
 from agentv_stream.sources.files import absolute, is_file

@@ -15,7 +15,7 @@ import yaml
 from msgspec import MsgspecError, Raw, json
 
 from agentv_stream.errors import UsageError
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 
 At: TypeAlias = tuple[str | int, ...]
 """The path to a value: keys and indices."""

@@ -48,7 +48,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
     first_edit = summary["first_edit_turn"]
     cost = f", ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
     if isinstance(result.estimated_cost_usd, float):
-        from agentv_stream.prices import cost_text
+        from agentv_stream.costs.prices import cost_text
 
         cost = f", {cost_text(result)}"
     agent = f"{result.session.provider} {result.session.model or ''}".strip()

@@ -57,7 +57,7 @@ def completion(shell: Annotated[str, Argument(metavar="SHELL", help="bash, zsh o
     """Print the script that completes words in a shell: commands, options, session ids, providers, tools."""
     from agentv_stream.cli.telling import say
     from agentv_stream.errors import UsageError
-    from agentv_stream.nearest import suggestion
+    from agentv_stream.names import suggestion
 
     if shell not in SCRIPTS:
         say(UsageError(f"no completion for the shell {shell!r}{suggestion(shell, SCRIPTS)}"))

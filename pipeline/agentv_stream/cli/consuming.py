@@ -77,7 +77,7 @@ def consume_source(
         settings = _settings(options)
         SYNC.set(settings.sync)
         if prices:
-            from agentv_stream.prices import check_installed
+            from agentv_stream.costs.prices import check_installed
 
             check_installed()
         _check_outputs(settings, (name, *checks))
@@ -190,7 +190,7 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
             await session.run()
             tasks.cancel_scope.cancel()
         if prices and session.report.result is not None:
-            from agentv_stream.prices import estimate_cost
+            from agentv_stream.costs.prices import estimate_cost
 
             estimate_cost(session.report.result)
         result = session.report.result

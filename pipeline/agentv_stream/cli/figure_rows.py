@@ -17,7 +17,7 @@ from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.importing import number, tokens_cell
 from agentv_stream.discovery.period import Zone
 from agentv_stream.errors import UsageError
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 
 AnyFigures: TypeAlias = Figures | ToolSums
 Groups: TypeAlias = Mapping[str, AnyFigures]

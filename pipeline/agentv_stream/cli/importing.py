@@ -89,7 +89,7 @@ def import_all(
         check_one_user((f"{option} -", str(place) == "-") for option, place in outputs)
         check_own_files(outputs, names)
         if wanted.prices:
-            from agentv_stream.prices import check_installed
+            from agentv_stream.costs.prices import check_installed
 
             check_installed()
         if wanted.parquet is not None:

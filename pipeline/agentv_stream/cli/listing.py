@@ -18,12 +18,12 @@ from agentv_stream.cli.figure_rows import cost_cell, safe_cell
 from agentv_stream.cli.roots import roots_there
 from agentv_stream.cli.telling import say
 from agentv_stream.colour import STATUSES, Palette, palette
+from agentv_stream.costs.rates import rates_if
 from agentv_stream.discovery.discover import Session, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.period import ALWAYS, Period
 from agentv_stream.discovery.places import Root, cache_file
-from agentv_stream.rates import rates_if
 from agentv_stream.sources.files import is_there
 from agentv_stream.units import age_text, size_text
 

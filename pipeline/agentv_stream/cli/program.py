@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from agentv_stream.cli.parameters import PAIR, PLACE, URL, Argument, Rest
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 
 
 def for_typer(function: Callable[..., None]) -> Callable[..., None]:

@@ -12,7 +12,7 @@ from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.colour import outline_in_colour, palette
 from agentv_stream.documentation.provider_table import dialect_rows, text_table
 from agentv_stream.errors import UsageError
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 
 
 def providers(

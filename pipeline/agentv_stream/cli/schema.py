@@ -19,7 +19,7 @@ def schema(
     from agentv_stream.documentation.schemas import SHAPES, VERSIONS, about
     from agentv_stream.documentation.schemas import schema as make
     from agentv_stream.errors import UsageError
-    from agentv_stream.nearest import suggestion
+    from agentv_stream.names import suggestion
 
     if name is None:
         width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None

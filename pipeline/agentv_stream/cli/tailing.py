@@ -37,7 +37,7 @@ from agentv_stream.following.running import Running
 from agentv_stream.following.service_log import Say, StandardOutput, make_say
 from agentv_stream.following.tail import tail
 from agentv_stream.logs import Log
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 from agentv_stream.otel.options import export_of
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.outputs.naming import DEFAULT_ROOT
@@ -226,8 +226,8 @@ def _measure(running: Running) -> "list[Listener]":
     """Prepares the metrics of sessions, if metrics are served."""
     if running.metrics is None:
         return []
+    from agentv_stream.costs.rates import rates_if
     from agentv_stream.following.session_metrics import SessionMetrics
-    from agentv_stream.rates import rates_if
 
     running.sessions = SessionMetrics(rates_if(None))
     return [running.sessions]

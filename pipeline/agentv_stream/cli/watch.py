@@ -51,12 +51,12 @@ def watch(
     from agentv_stream.cli.periods import chosen_period
     from agentv_stream.cli.redacting import redacted_parts
     from agentv_stream.cli.roots import told_roots
+    from agentv_stream.costs.rates import rates_if
     from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
     from agentv_stream.errors import AgentvStreamError, SourceError, UsageError
     from agentv_stream.extras import extra
     from agentv_stream.following.follow_plan import Plan
-    from agentv_stream.rates import rates_if
     from agentv_stream.settings import from_process
     from agentv_stream.sources.files import absolute, is_file, is_gone
     from agentv_stream.stores.store import split_stored

@@ -28,7 +28,7 @@ from agentv_stream.discovery.header import (
 from agentv_stream.discovery.places import Found, Root, cache_file, expanded, logical_name, stores, walk
 from agentv_stream.discovery.project import normal_folder, project_root
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 from agentv_stream.sources.files import content_size, is_store_folder
 from agentv_stream.sources.folder import LocalFolder, companions_of
 from agentv_stream.stores.opening import list_sessions, unread_part

@@ -6,9 +6,9 @@ from contextlib import closing, contextmanager, suppress
 
 import msgspec
 
+from agentv_stream.costs.rates import Rates, installed_version, rates_if
 from agentv_stream.discovery.kept_file import KeptFile
 from agentv_stream.discovery.places import cache_file
-from agentv_stream.rates import Rates, installed_version, rates_if
 from agentv_stream.sources.files import is_file
 
 _encode = msgspec.json.Encoder().encode

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from agentv_stages.model.times import nearest_date_ms
 from agentv_stream.errors import UsageError
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 
 FORMS = "today, yesterday, 12h, 7d, 2w, 2026-11-01 or 2026-11-01T09:30"
 _DAYS = {"today": 0, "yesterday": 1}

@@ -17,7 +17,7 @@ from agentv_stages.model.provider import LogRoot, Provider
 from agentv_stages.providers import NAMES, all_providers, get_provider, plugins
 from agentv_stages.providers.log_roots import LOG_ROOTS
 from agentv_stream.errors import UsageError
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.release import has_plugins
 from agentv_stream.sources.files import absolute, is_store_folder

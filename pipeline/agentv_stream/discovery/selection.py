@@ -12,7 +12,7 @@ from agentv_stages.model.payload import text_of
 from agentv_stages.model.text_matches import matches_in_call
 from agentv_stages.model.text_query import TextQuery
 from agentv_stream.errors import UsageError
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 
 _TURNS = re.compile(r"(\d{0,9})(\.\.|-|:)?(\d{0,9})")
 

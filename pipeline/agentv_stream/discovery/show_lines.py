@@ -27,7 +27,7 @@ LINES_AROUND = 2  # shown before and after a line that holds the text
 LEAST = 20  # columns
 
 if TYPE_CHECKING:
-    from agentv_stream.rates import Rates
+    from agentv_stream.costs.rates import Rates
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from agentv_stream.errors import UsageError
 from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.service_log import Say
 from agentv_stream.live.stall import Stall
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 from agentv_stream.outputs.naming import RESULT, TRANSCRIPT
 
 Occasion: TypeAlias = Literal["ended", "failed", "violation", "stalled"]

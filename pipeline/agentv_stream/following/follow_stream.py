@@ -34,7 +34,7 @@ from agentv_stream.following.service_log import Say
 from agentv_stream.following.tail import Wake, finish, rounds, watch
 from agentv_stream.live.exception_groups import alone
 from agentv_stream.live.handover import Handover
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 from agentv_stream.redaction.redaction import Redaction, redactor_by
 from agentv_stream.sources.files import absolute, is_folder, is_there
 from agentv_stream.stores.store import split_stored

@@ -13,9 +13,9 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import ToolResult
 from agentv_stages.model.tokens import TokenTotals, token_totals
 from agentv_stages.session.chain import SessionChain
+from agentv_stream.costs.rates import Rates
 from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.metric_families import Counter, Histogram, Page
-from agentv_stream.rates import Rates
 
 SECONDS = (0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 MOST_SESSIONS = 5_000

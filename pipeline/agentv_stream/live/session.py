@@ -31,7 +31,7 @@ from agentv_stream.live.fan_out import fan_out, write_in_turn
 from agentv_stream.live.pump import hand_on, pump
 from agentv_stream.live.reading import Reading
 from agentv_stream.live.session_report import Report
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 from agentv_stream.outputs.durable import SYNC
 from agentv_stream.outputs.live_outputs import LiveOutputs
 from agentv_stream.outputs.sink import Sink

@@ -11,9 +11,9 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.message import Message
 from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.session.saved import SavedMessages
+from agentv_stream.costs.rates import Rates
 from agentv_stream.outputs.step_spool import StepSpool
 from agentv_stream.pages.page import Page
-from agentv_stream.rates import Rates
 
 PAGE = ".html"
 _encode = msgspec.json.Encoder().encode

@@ -19,11 +19,11 @@ from agentv_stages.model.times import iso
 from agentv_stages.model.tokens import output_text
 from agentv_stages.model.visible import counted
 from agentv_stages.sinks.plain_content import plain_content
+from agentv_stream.costs.rates import Rates
 from agentv_stream.pages.calls import call_html, outcome_of
 from agentv_stream.pages.style import POLICY, SCRIPT, STYLE
 from agentv_stream.pages.text import duration_text, escaped, markdown
 from agentv_stream.pages.timeline import Mark, timeline
-from agentv_stream.rates import Rates
 
 MOST_LISTED = 500  # prompts and failures in the lists at the top
 MOST_MARKS = 20_000

@@ -7,13 +7,13 @@ from pathlib import Path
 from agentv_stages.figures.result import Result
 from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.session.parts import Parts
+from agentv_stream.costs.rates import Rates
 from agentv_stream.discovery.places import Root
 from agentv_stream.discovery.show import open_log
 from agentv_stream.errors import UsageError
 from agentv_stream.outputs.naming import safe_part
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.pages.making import PAGE, PageMaker
-from agentv_stream.rates import Rates
 from agentv_stream.sources.files import is_folder
 from agentv_stream.summary import SessionReader
 

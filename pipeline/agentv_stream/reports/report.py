@@ -15,7 +15,7 @@ import msgspec
 from agentv_stages.model.payload import indented_json
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.nearest import suggestion
+from agentv_stream.names import suggestion
 from agentv_stream.reports.intervals import Cell, average, certainty, settled
 from agentv_stream.reports.report_runs import Run, read_run, result_files
 from agentv_stream.sources.files import is_file

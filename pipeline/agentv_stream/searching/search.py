@@ -10,7 +10,7 @@ from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.period import Period
 from agentv_stream.discovery.places import Root, cache_file, stores, walk
 from agentv_stream.errors import SourceError
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 from agentv_stream.redaction.redaction import Redaction
 from agentv_stream.searching.scan import Candidate, Place, Read, Wanted, holding, read_places, tasks_of
 from agentv_stream.sources.files import check_readable, is_store_folder

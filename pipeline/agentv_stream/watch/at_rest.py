@@ -23,7 +23,7 @@ from agentv_stream.sources.files import is_gone
 from agentv_stream.watch.model import RestingView
 
 if TYPE_CHECKING:
-    from agentv_stream.rates import Rates
+    from agentv_stream.costs.rates import Rates
 
 AT_ONCE = 64
 """Sessions that are read between two looks at those at work."""

@@ -19,7 +19,7 @@ from agentv_stream.watch.at_rest import AtRest
 from agentv_stream.watch.model import Look, RestingView, SessionView
 
 if TYPE_CHECKING:
-    from agentv_stream.rates import Rates
+    from agentv_stream.costs.rates import Rates
 
 MOST_SHOWN = 100
 SCAN_SECONDS = 1.0  # at least, between two listings of all files

@@ -6,7 +6,7 @@ from agentv_stages.providers import all_providers
 from agentv_stream.discovery.discover import only
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.errors import UsageError
-from agentv_stream.named_provider import named_provider
+from agentv_stream.names import named_provider
 
 
 def test_providers_are_named_by_themselves_and_their_aliases() -> None:

@@ -18,8 +18,7 @@ from agentv_stages.figures.session_figures import SessionFigures
 from agentv_stages.model.event import TokenUsage
 from agentv_stages.model.times import nearest_date_ms, parse_iso
 from agentv_stages.model.tokens import PICO, Tokens
-from agentv_stream.extras import extra
-from agentv_stream.prices import (
+from agentv_stream.costs.prices import (
     MOST_TOKENS,
     check_installed,
     dated_prices,
@@ -28,6 +27,7 @@ from agentv_stream.prices import (
     price_table_date,
     shares_of,
 )
+from agentv_stream.extras import extra
 from agentv_stream.release import installed
 
 ATTO = 10**18

@@ -1,6 +1,11 @@
-"""The known name that is most similar to a wrong one: a hint appended to an error."""
+"""Names that people type: the provider of a name, and the known name most similar to an unknown one."""
 
 from collections.abc import Iterable, Sequence
+from typing import overload
+
+from agentv_stages.model.provider import Provider
+from agentv_stages.providers import NAMES, all_providers, get_provider
+from agentv_stream.errors import UsageError
 
 FEW = 5  # up to this many names are all listed, if none is similar to the wrong one
 
@@ -37,3 +42,19 @@ def _nearest(wrong: str, names: Sequence[str]) -> str:
     from difflib import SequenceMatcher
 
     return max(names, key=lambda name: SequenceMatcher(None, wrong.lower(), name.lower()).ratio())
+
+
+@overload
+def named_provider(name: str) -> Provider: ...
+@overload
+def named_provider(name: str | None) -> Provider | None: ...
+def named_provider(name: str | None) -> Provider | None:
+    """The provider; None for no name (it is then detected from the content). Raises: UsageError for an unknown name."""
+    if name is None:
+        return None
+    try:
+        return get_provider(name)
+    except KeyError:
+        known = {alias for provider in all_providers() for alias in (provider.name, *provider.aliases)}
+        near = suggestion(str(name), known, otherwise=NAMES)
+        raise UsageError(f"no provider is called {name!r}{near}") from None
