@@ -16,13 +16,38 @@ from agentv_stream.sources.files import is_file, is_folder, is_there
 from agentv_stream.summary import summarize
 
 if TYPE_CHECKING:
-    from agentv_stream.reports.run_findings import KindTotal
+    from agentv_stages.findings.finding import Finding
 
 MOST_BYTES = 256 * 1024 * 1024
 MOST_FIGURE = 1e15
 OURS = ("agentv_stream.result.", "agentv_stream.output.")
 NO_RUN = frozenset(("workspace_error", "bobbin_setup_error"))
 RUNNING = "running"
+
+
+@dataclass
+class KindTotal:
+    """The findings of one kind of a run. A cost is None where no finding of that kind has it.
+
+    `first_turn` is the turn of the first call that proves one of them; None on other streams than the main one.
+    """
+
+    findings: int = 0
+    calls: int | None = None
+    duration_ms: int | None = None
+    tokens: int | None = None
+    estimated: bool = False
+    first_turn: int | None = None
+
+    def add(self, finding: "Finding") -> None:
+        """Adds one."""
+        if not self.findings and finding.cites:
+            self.first_turn = finding.cites[0].turn
+        self.findings += 1
+        self.calls = _sum(self.calls, finding.calls)
+        self.duration_ms = _sum(self.duration_ms, finding.ms)
+        self.tokens = _sum(self.tokens, finding.tokens)
+        self.estimated |= finding.basis == "estimated"
 
 
 @dataclass
@@ -293,3 +318,7 @@ def _integer(value: Any) -> int | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other

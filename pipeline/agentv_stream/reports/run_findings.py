@@ -1,14 +1,13 @@
 """Findings of runs in a report. In: a run's stream, otherwise its transcript. Out: their number and cost by kind."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
-from agentv_stages.findings.finding import Finding, Kind
+from agentv_stages.findings.finding import Kind
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.outputs.naming import RAW_LOG
 from agentv_stream.reports.report import Comparison
-from agentv_stream.reports.report_runs import Run
+from agentv_stream.reports.report_runs import KindTotal, Run
 from agentv_stream.reports.run_rows import places_of
 from agentv_stream.summary import SessionReader, read_file
 
@@ -18,31 +17,6 @@ ABOUT_FINDINGS = (
     "Of a run without a stream and without a transcript nothing is known."
 )
 HEAD = ["Approach", "Finding", "Runs", "Findings", "Calls", "Seconds", "Tokens", "First"]
-
-
-@dataclass
-class KindTotal:
-    """The findings of one kind of a run. A cost is None where no finding of that kind has it.
-
-    `first_turn` is the turn of the first call that proves one of them; None on other streams than the main one.
-    """
-
-    findings: int = 0
-    calls: int | None = None
-    duration_ms: int | None = None
-    tokens: int | None = None
-    estimated: bool = False
-    first_turn: int | None = None
-
-    def add(self, finding: Finding) -> None:
-        """Adds one."""
-        if not self.findings and finding.cites:
-            self.first_turn = finding.cites[0].turn
-        self.findings += 1
-        self.calls = _sum(self.calls, finding.calls)
-        self.duration_ms = _sum(self.duration_ms, finding.ms)
-        self.tokens = _sum(self.tokens, finding.tokens)
-        self.estimated |= finding.basis == "estimated"
 
 
 def find_in(comparison: Comparison) -> None:
@@ -109,10 +83,6 @@ def _costs(totals: Sequence[KindTotal]) -> list[str]:
 def _first(run: Run, total: KindTotal) -> str:
     attempt = "" if run.attempt is None else f" {run.attempt}"
     return f"{run.task}{attempt}" + ("" if total.first_turn is None else f", turn {total.first_turn}")
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other
 
 
 def _total(values: Sequence[Any]) -> int | None:
