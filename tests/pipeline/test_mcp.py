@@ -191,6 +191,48 @@ def test_a_giant_request_is_dropped_in_one_line_and_five_hundred_are_answered(lo
     assert process.wait(30) == 0
 
 
+def test_a_client_that_reads_no_answer_waits_in_one_line_and_memory_stays(logs: Path) -> None:
+    command = [sys.executable, "-m", "agentv_stream", "mcp", str(logs)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    process.stdin.write(request(1, "initialize", **hello))
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == 1
+    process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    outside = request(2, "tools/call", name="read_session", arguments={"session_id": "/etc/passwd"})
+    process.stdin.write(outside + outside.replace(b'"id": 2', b'"id": 3'))
+    process.stdin.flush()
+    assert {json.loads(process.stdout.readline())["id"] for _ in range(2)} == {2, 3}
+    before, sent = peak_bytes(process.pid), [0]
+
+    def send() -> None:
+        assert process.stdin is not None
+        for number in range(4, 3004):
+            process.stdin.write(request(number, "tools/list"))
+            sent[0] += 1
+        process.stdin.flush()
+
+    writer = threading.Thread(target=send)
+    writer.start()
+    lines = [process.stderr.readline().decode().strip() for _ in range(2)]
+    assert lines == [
+        "agentv-stream: read_session: 1 request refused",
+        "agentv-stream: the client does not read its answers; its requests wait",
+    ]
+    assert sent[0] < 2900
+    assert peak_bytes(process.pid) - before < 24e6
+    ids = [json.loads(process.stdout.readline())["id"] for _ in range(3000)]  # now it reads: nothing was lost
+    assert sorted(ids) == list(range(4, 3004))
+    writer.join()
+    process.stdin.close()
+    process.stdout.close()
+    process.stderr.close()
+    assert process.wait(30) == 0
+
+
 def peak_bytes(pid: int) -> int:
     """The largest memory of a process so far."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stream.following.metrics_server import Refusals
+from agentv_stream.refusals import Refusals
 from support.growing_logs import claude_records
 
 
@@ -226,13 +226,9 @@ def test_a_slow_client_is_let_go_in_one_line(running: tuple[str, Any, Path]) -> 
 
 
 def test_refusals_are_counted_and_reported_once_a_minute() -> None:
-    said: list[tuple[object, object]] = []
+    said: list[tuple[str, int]] = []
     now = [0.0]
-
-    def say(_event: str, **facts: object) -> None:
-        said.append((facts["reason"], facts["requests"]))
-
-    refusals = Refusals(say, lambda: now[0])
+    refusals = Refusals(lambda reason, requests: said.append((reason, requests)), lambda: now[0])
     for _ in range(3):
         refusals.note("a")
     refusals.note("b")

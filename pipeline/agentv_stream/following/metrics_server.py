@@ -8,7 +8,6 @@ HEAD 405; on loopback, requests with another host's name are 403. Nothing can be
 import os
 import re
 import time
-from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -23,6 +22,7 @@ from agentv_stream.following.follow import Follower
 from agentv_stream.following.metrics_page import metrics_text
 from agentv_stream.following.running import Running
 from agentv_stream.following.service_log import Say
+from agentv_stream.refusals import Refusals
 from agentv_stream.sources.files import is_there
 
 MOST_REQUEST = 8192
@@ -31,7 +31,6 @@ _HOST = re.compile(rb"\r\nhost:([^\r\n]*)\r\n", re.IGNORECASE)
 _NAME = re.compile(rb"(\[[^\]]*\]|[^:]*)(?::\d*)?")
 MOST_ASKING = 16  # concurrent requests
 REQUEST_SECONDS = 5
-SAY_SECONDS = 60
 
 
 async def serve(
@@ -44,7 +43,9 @@ async def serve(
         listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
     except OSError as error:
         raise UsageError(f"--metrics {host}:{port}: {error.strerror or error}") from error
-    slots, refusals = anyio.Semaphore(MOST_ASKING), Refusals(say)
+    slots = anyio.Semaphore(MOST_ASKING)
+    refused = "requests for metrics were refused"
+    refusals = Refusals(lambda reason, requests: say(refused, reason=reason, requests=requests))
     async with listener:
         address = listener.extra(anyio.abc.SocketAttribute.local_address)
         shown = f"[{address[0]}]" if ":" in address[0] else address[0]
@@ -56,23 +57,6 @@ async def serve(
             except* OSError as errors:  # no descriptor is free: following continues, and serving after a pause
                 say("a request for metrics could not be accepted", error=str(errors.exceptions[0]))
                 await anyio.sleep(1)
-
-
-class Refusals:
-    """Reports refused requests: one line for each reason, and not more than one in `SAY_SECONDS`."""
-
-    def __init__(self, say: Say, clock: Callable[[], float] = time.monotonic) -> None:
-        self._say, self._clock = say, clock
-        self._counts: dict[str, int] = {}
-        self._next: dict[str, float] = {}
-
-    def note(self, reason: str) -> None:
-        """Counts a refused request; reports the number since the last report, if it is time to."""
-        self._counts[reason] = self._counts.get(reason, 0) + 1
-        now = self._clock()
-        if now >= self._next.get(reason, now):
-            self._next[reason] = now + SAY_SECONDS
-            self._say("requests for metrics were refused", reason=reason, requests=self._counts.pop(reason))
 
 
 async def _answer(

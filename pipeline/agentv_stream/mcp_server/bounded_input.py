@@ -5,21 +5,23 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from agentv_stream.mcp_server.flow import Flow
+
 MOST_REQUEST = 4 * 1024 * 1024  # bytes of a line
 _CHUNK = 64 * 1024
 
 
-def bound_input(say: Callable[[str], None], most: int = MOST_REQUEST) -> None:
-    """From now on descriptor 0 gives the lines of standard input, but for those longer than `most` bytes. `say` gets a
-    message for each of these."""
+def bound_input(say: Callable[[str], None], flow: Flow, most: int = MOST_REQUEST) -> None:
+    """From now on descriptor 0 gives the lines of standard input that `flow` lets in, but for those longer than `most`
+    bytes. `say` gets a message for each of these."""
     source = os.dup(0)
     read_end, write_end = os.pipe()
     os.dup2(read_end, 0)
     os.close(read_end)
-    threading.Thread(target=_copy, args=(source, write_end, say, most), daemon=True).start()
+    threading.Thread(target=_copy, args=(source, write_end, say, flow, most), daemon=True).start()
 
 
-def _copy(source: int, target: int, say: Callable[[str], None], most: int) -> None:
+def _copy(source: int, target: int, say: Callable[[str], None], flow: Flow, most: int) -> None:
     line = bytearray()
     too_long = False
     with suppress(OSError):  # the server no longer reads
@@ -30,6 +32,7 @@ def _copy(source: int, target: int, say: Callable[[str], None], most: int) -> No
                     say(f"a request of more than {most:,} bytes was dropped")
                 else:
                     line += end + b"\n"
+                    flow.let_in(line)
                     _write(target, line)
                 line.clear()
                 too_long = False
