@@ -22,12 +22,13 @@ EXAMPLES = settings(max_examples=8, deadline=None, derandomize=True, suppress_he
 LINES = [name for name, writer in WRITERS.items() if writer.lines and not name.startswith("openhands")]
 """OpenHands prints records over several lines, and has a file for each on disk."""
 DIALECTS = {d.name: (p.name, d) for p in all_providers() for d in p.dialects}
-LIVE = [name for name in LINES if DIALECTS[WRITERS[name].dialect][1].live]
 NAMELESS = (
-    *("cline-stream", "codex-exec-old", "copilot-stream", "grok-stream", "grok-acp", "grok-acp-agent", "kimi-stream"),
-    "vibe-stream-old",
+    *("cline-stream", "codex-exec-old", "copilot-stream", "grok-stream", "kimi-stream", "vibe-stream-old"),
+    *("cursor-transcript", "pi-subagent", "vibe-session", "vibe-session-old"),
 )
 """Dialects in which not every run names its session: that two wrote at the same time may not show."""
+PATCHED = ("vscode-chat-jsonl",)
+"""Records change a document, so that of two mixed ones nothing is right."""
 
 
 def figures(result: Result) -> dict[str, Any]:
@@ -72,9 +73,9 @@ def renamed(data: bytes, word: str) -> list[bytes]:
     return [json.dumps(of(json.loads(line)), separators=(",", ":")).encode() for line in data.splitlines()]
 
 
-@EXAMPLES
+@settings(EXAMPLES, max_examples=4)
 @given(choice=st.data())
-@pytest.mark.parametrize("name", LIVE)
+@pytest.mark.parametrize("name", [name for name in LINES if name not in PATCHED])
 def test_runs_that_wrote_at_the_same_time_have_no_wrong_total(name: str, choice: st.DataObject) -> None:
     writer = WRITERS[name]
 
@@ -91,7 +92,7 @@ def test_runs_that_wrote_at_the_same_time_have_no_wrong_total(name: str, choice:
         mixed.append(chance.choice([lines for lines in rest if lines]).pop(0))
     provider = DIALECTS[writer.dialect][0]
     alone = [summarize(b"\n".join(lines), provider=provider) for lines in (first, second)]
-    assume(first[-1] != second[-1])  # equal ends without an id are one that came twice
+    assume(first[-1] != second[-1] or name == "codex-rollout-old")  # equal ends without an id are one that came twice
     found = summarize(b"\n".join(mixed), provider=provider)
     for key in ("input", "output"):
         known = sum(one.tokens[key] or 0 for one in alone)  # of a run that was cut, it may be that nothing is known
@@ -156,3 +157,84 @@ def test_conversations_of_antigravity_that_are_mixed_have_no_total() -> None:
         data = b"\n".join(json.dumps(line).encode() for line in lines_of)
         result = summarize(data, provider="antigravity")
         assert ("interleaved" in result.faults, result.tokens["input"]) == (total is None, total)
+
+
+def thread(session: str, second: int, *totals: int, turn: str | None = None, call: str = "") -> list[dict[str, Any]]:
+    """A rollout of Codex with a model call for each total; `turn`: the version names its turns."""
+
+    def line(kind: str, **payload: Any) -> dict[str, Any]:
+        nonlocal second
+        second += 2
+        named = {"turn_id": turn} if turn and kind != "response_item" else {}
+        return {"timestamp": f"2026-03-02T09:30:{second:02}.000Z", "type": kind, "payload": {**payload, **named}}
+
+    def count(total: int, last: int) -> dict[str, Any]:
+        used = [{"input_tokens": n, "output_tokens": n // 10, "total_tokens": n + n // 10} for n in (total, last)]
+        info = {"total_token_usage": used[0], "last_token_usage": used[1]}
+        return line("event_msg", type="token_count", info=info)
+
+    told = [line("session_meta", id=session, cli_version="0.90.0"), line("turn_context", model="m")]
+    before = 0
+    for n, total in enumerate(totals):
+        said = [{"type": "output_text", "text": f"{session} {n}"}]
+        told.append(line("response_item", type="message", role="assistant", content=said))
+        if call and n == 0:
+            told.append(line("response_item", type="function_call", name="shell", call_id=call, arguments="{}"))
+        told.append(count(total, total - before))
+        if call and n == 1:
+            told.append(line("response_item", type="function_call_output", call_id=call, output="x"))
+        before = total
+    return told
+
+
+OLDER, YOUNGER = "019a0000-0000-7000-8000-00000000000a", "019a0000-0bb8-7000-8000-00000000000b"
+
+
+def in_turns(one: list[Any], other: list[Any], size: int = 1) -> list[Any]:
+    """Both lists, by turns so many of each."""
+    out: list[Any] = []
+    for i in range(0, max(len(one), len(other)), size):
+        out += one[i : i + size] + other[i : i + size]
+    return out
+
+
+def codex(records: list[Any]) -> Result:
+    return summarize(b"\n".join(json.dumps(record).encode() for record in records), provider="codex")
+
+
+@pytest.mark.parametrize("ids", [(OLDER, YOUNGER), ("a", "b")])
+@pytest.mark.parametrize("turns", [(OLDER, YOUNGER), (None, None)])
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("call", ["", "c"])
+def test_two_threads_in_one_rollout(ids: tuple[str, str], turns: tuple[str, str], size: int, call: str) -> None:
+    """Cumulative totals of two threads: their differences are no one's."""
+    one = thread(ids[0], 0, 100, 300, 700, turn=turns[0], call=call)
+    other = thread(ids[1], 3, 1_000, 1_500, 1_900, turn=turns[1], call=call and call + "2")
+    mixed = codex(in_turns(one, other, size))
+    assert (mixed.status, mixed.tokens["input"], mixed.faults.get("interleaved", 0) > 0) == ("unknown", None, True)
+    joined = codex([*one, *other])
+    assert (joined.tokens["input"], joined.faults) == (2_600, {"foreign-record": 1})
+    killed = codex([*one[:4], *other])
+    assert (killed.tokens["input"], killed.faults) == (1_900 + (100 if not call else 0), {"foreign-record": 1})
+
+
+def test_a_result_after_another_session_began_belongs_to_the_one_before() -> None:
+    """Nothing else in these streams names the session of a record."""
+
+    def started(session: str) -> list[dict[str, Any]]:
+        return [{"type": "init", "session_id": session, "model": "m"}]
+
+    def call(name: str) -> dict[str, Any]:
+        return {"type": "tool_use", "tool_name": "read_file", "tool_id": name, "parameters": {"path": name}}
+
+    def result(name: str) -> dict[str, Any]:
+        return {"type": "tool_result", "tool_id": name, "status": "success", "output": "x"}
+
+    def found(*records: dict[str, Any]) -> Result:
+        return summarize(b"\n".join(json.dumps(record).encode() for record in records), provider="gemini")
+
+    ended = {"type": "result", "status": "success", "stats": {"input_tokens": 10, "output_tokens": 1, "tool_calls": 1}}
+    mixed = found(*started("a"), call("i1"), *started("b"), result("i1"), call("i2"), ended)
+    assert (mixed.tokens["input"], mixed.faults) == (None, {"foreign-record": 1, "interleaved": 1})
+    assert found(*started("a"), call("i1"), result("i1"), ended, *started("b"), ended).tokens["input"] == 20
+    assert found(*started("a"), call("i1"), *started("b"), call("i2"), result("i2"), ended).tokens["input"] == 10

@@ -18,7 +18,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from agentv_stages.chain.depth import PAYLOAD_OF
-from agentv_stages.chain.interleaved import Interleaved
+from agentv_stages.chain.interleaved import Interleaved, id_of
 from agentv_stages.chain.objects import objects
 from agentv_stages.chain.pruning import prune
 from agentv_stages.chain.torn_document import whole_part
@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # compiling the rules takes time, and most sessions are not r
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
+_LONGEST_LAST = 65_536
 _SHORT = 12  # bytes of a payload that hold no secret of a known form
 _array = msgspec.json.Decoder(list[Raw])
 
@@ -46,7 +47,8 @@ SureDialect: TypeAlias = Callable[[list[Mapping[str, Any]]], Dialect | None]
 
 class DecodeState(Struct, array_like=True):
     """All that is remembered between two records: the decoder's own state as JSON, the records of unknown type, how far
-    row numbers are ahead of line numbers, the ids of the sessions, if there are several, and the deltas that wait."""
+    row numbers are ahead of line numbers, the ids of the sessions, if there are several, the deltas that wait, and the
+    ids of the last records: before each header of another session, and of all."""
 
     decoder: Raw
     looked_at: int = 0
@@ -54,6 +56,8 @@ class DecodeState(Struct, array_like=True):
     ahead: int = 0
     sessions: list[str] = []
     held: bytes = b""
+    last_ids: list[str] = []
+    last_id: str | None = None
 
 
 class Decode:
@@ -81,6 +85,8 @@ class Decode:
         self._looked_at = 0
         self._ahead = 0  # rows by which later records shift: objects that were not the first on their line
         self._sessions = Interleaved()
+        self._last: Record | None = None  # of the batch before; long ones are not kept for it
+        self._known_id: str | None = None  # its id, where the stage was restored after it
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -99,7 +105,10 @@ class Decode:
         if self.redactor is not None:
             _redact_decoded(batch, self.redactor)
         if batch.begun or self._sessions.ids:
-            self._sessions.look(batch)
+            self._sessions.look(batch, self._last_id())
+        if batch.records:
+            last = batch.records[-1]
+            self._last, self._known_id = (last if len(last.data) < _LONGEST_LAST else None), None
         if batch.strangers:
             if self.sure_dialect is not None:
                 self._look_at_strangers(batch, self.sure_dialect)
@@ -145,7 +154,11 @@ class Decode:
     def save(self) -> bytes:
         """The state as JSON; equal for two decoders that will behave alike."""
         held = b"" if self._deltas is None else self._deltas.snapshot()
-        state = (self.decoder.state, self._looked_at, self._strangers, self._ahead, self._sessions.ids, held)
+        sessions = self._sessions
+        state = (
+            *(self.decoder.state, self._looked_at, self._strangers, self._ahead, sessions.ids, held),
+            *(sessions.last_ids, self._last_id()),
+        )
         return msgspec.json.encode(state)
 
     def load(self, data: bytes) -> None:
@@ -154,9 +167,13 @@ class Decode:
         running: Struct = self.decoder.state
         self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
         self._looked_at, self._strangers, self._ahead = state.looked_at, state.strangers, state.ahead
-        self._sessions.ids = state.sessions
+        self._sessions.ids, self._sessions.last_ids = state.sessions, state.last_ids
+        self._last, self._known_id = None, state.last_id
         if self._deltas is not None:
             self._deltas.restore(state.held)
+
+    def _last_id(self) -> str | None:
+        return self._known_id if self._last is None else id_of(self._last)
 
     def go_on_in(self, context: DecodeContext) -> "Decode":
         """A stage that continues with the state of this one, in another file."""

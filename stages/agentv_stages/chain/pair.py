@@ -14,7 +14,7 @@ A call of a message that the log takes back (`Retract`) while it is open is clos
 A result with the end of a call but without its output (`partial`, an outcome) waits for the output,
 which is in another file; if that never comes, it is the result.
 Faults: `orphan-result` for a result without an open call (never seen, or let go long before); it is passed on
-without a call.
+without a call. `interleaved` for the first result of a call that was requested before another session began.
 """
 
 from itertools import islice
@@ -33,6 +33,7 @@ from agentv_stages.model.stage import Flushed
 MOST_OPEN = 10_000
 MOST_EARLY = 256
 MOST_RECENT = 1024
+MOST_HEADERS = 16
 MOST_SEARCHED = 256  # latest open calls that are searched for a call of another stream
 _ELSEWHERE = 1 << 32  # no checksum: under this key came the result of another stream's call
 
@@ -43,7 +44,8 @@ class PairState(Struct):
     All are keyed by `call_key`. `recent` holds a checksum of name and input of each answered call, to distinguish a
     repetition from another call under a reused id: some servers number the calls of each answer from the start
     (`call_0`, `functions.read:0`). For a call closed without a result it is inverted (`~`): a result may still come.
-    `identity` knows all records, and the answers that share an id.
+    `identity` knows all records, and the answers that share an id. `headers` are file and row of the last headers of
+    further sessions, until an earlier session is seen to continue after them.
     """
 
     open: dict[str, ToolCall] = {}
@@ -51,6 +53,7 @@ class PairState(Struct):
     recent: dict[str, int] = {}
     bare: dict[str, ToolResult] = {}
     identity: IdentityState = field(default_factory=IdentityState)
+    headers: list[tuple[str, int]] = []
 
 
 class Pair:
@@ -74,6 +77,9 @@ class Pair:
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
         self._identity.settle(batch)
+        if batch.begun:
+            headers = [(batch.file, begun.row) for begun in batch.begun if begun.header]
+            self.state.headers = [*self.state.headers, *headers][-MOST_HEADERS:]
         events = batch.events
         calls, early, answered = self.state.open, self.state.early, self._recent.get
         out: list[AnyEvent] | None = None
@@ -117,6 +123,9 @@ class Pair:
                     self._void(event, out)  # type: ignore[arg-type]  # as above
         if out is not None:
             batch.events = out
+        if self.state.headers and batch.faults:
+            last = _last_interleaved(batch)
+            self.state.headers = [(file, row) for file, row in self.state.headers if file != batch.file or row > last]
         return (batch,)
 
     def flush(self) -> tuple[Batch, ...]:
@@ -144,7 +153,12 @@ class Pair:
     def snapshot(self) -> PairState:
         state = self.state
         return PairState(
-            dict(state.open), dict(state.early), self._recent.items(), dict(state.bare), self._identity.snapshot()
+            dict(state.open),
+            dict(state.early),
+            self._recent.items(),
+            dict(state.bare),
+            self._identity.snapshot(),
+            list(state.headers),
         )
 
     def restore(self, snapshot: object, /) -> None:
@@ -201,6 +215,8 @@ class Pair:
             if not result.partial:
                 self._recent.put(key, _ELSEWHERE)
             key, call = other, state.open[other]
+        if state.headers:
+            self._continued(call, result, batch)
         duration, outcome = result.duration_ms, result.outcome
         if not result.partial:
             del state.open[key]
@@ -221,6 +237,18 @@ class Pair:
             given_up = early.pop(key if key in early else next(iter(early)))
             self._orphan(given_up, batch, out, result.source.offset)
         early[key] = result
+
+    def _continued(self, call: ToolCall, result: ToolResult, batch: Batch) -> None:
+        """Whether a call of an earlier session ends after the header of another one; each header is in one fault."""
+        source, known = result.source, _last_interleaved(batch, result.source.row)
+        if call.source.file == source.file and any(
+            file == source.file and max(call.source.row, known) < row <= source.row for file, row in self.state.headers
+        ):
+            detail = f"a call of row {call.source.row} ends after another session began: no total is known"
+            batch.faults.append(
+                Fault("interleaved", source.file, source.row, source.offset, source.length, detail, b"")
+            )
+            batch.faults.sort(key=_offset)
 
     @staticmethod
     def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent], before: int | None = None) -> None:
@@ -257,6 +285,16 @@ def _joined(result: ToolResult, call: ToolCall, outcome: Outcome | None, duratio
         result.partial,
         call,
     )
+
+
+def _last_interleaved(batch: Batch, until: int | None = None) -> int:
+    """The row of the last such fault in the batch, `until` that row; -1 if there is none."""
+    rows = [fault.row for fault in batch.faults if fault.reason == "interleaved" and fault.file == batch.file]
+    return max((row for row in rows if until is None or row <= until), default=-1)
+
+
+def _offset(fault: Fault) -> int:
+    return fault.offset
 
 
 def _checksum(call: ToolCall) -> int:

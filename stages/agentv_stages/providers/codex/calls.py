@@ -11,6 +11,7 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.model.repeats import Repeats
 from agentv_stages.providers.codex.scripts import Script, named_call
+from agentv_stages.providers.codex.two_threads import Others
 
 MOST_OPEN = 10_000
 MOST_ANSWERED = 2048
@@ -50,7 +51,7 @@ class State(Struct):
     last line that may begin a turn. `replay`: a copy of `parent`'s history goes on, or may begin unless it is
     `declared`; `by_ids`: ids mark its end; `copied`: how far it has come in the parent's file. `itemized`: each command
     and patch has an item. `repeats` has the lines seen without a call id. `idle_turn` is a turn that a goal started by
-    itself, until something comes of it.
+    itself, until something comes of it. `turn` is the last turn, `others` the other threads of the same file.
     """
 
     session_id: str | None = None
@@ -92,6 +93,8 @@ class State(Struct):
     copied: int = 0
     begun_ms: int | None = None
     idle_turn: str | None = None
+    turn: str | None = None
+    others: Others | None = None
 
 
 class Calls:

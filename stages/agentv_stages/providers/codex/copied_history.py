@@ -49,6 +49,11 @@ def _own_by_id(p: Payload, thread: str) -> bool | None:
     return True if p.thread_id is not None and p.thread_id == thread else None
 
 
+def is_later(thread: str | None, own: str) -> bool:
+    """Whether an id shows that a thread is younger than one with the id `own`, so that it cannot be its parent."""
+    return bool(thread and _UUID7.match(thread) and _UUID7.match(own)) and (thread or "")[:13] > own[:13]
+
+
 def _copied_by_content(decoder: Calls, kind: str, p: Payload, time_ms: int | None) -> bool:
     state = decoder.state
     place = _place(decoder, kind, p)

@@ -30,6 +30,7 @@ from agentv_stages.providers.codex.rollout_catalogue import (
     REVIEWS,
     UNNAMED,
 )
+from agentv_stages.providers.codex.two_threads import Others, look
 from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, member, plain, word
 
 # Ends of turns and logs in Codex's rollouts. In: the event that ends a turn, or the end of the log. Out: a status.
@@ -131,13 +132,16 @@ class RolloutDecoder(Items):
             batch.ignore("turn_context, repeated")
             return
         elif kind == "turn_context" and not state.replay and (not p.model or p.model == state.model):
-            state.started = True
+            state.started, state.turn = True, p.turn_id or state.turn
             self.end_answer()
             batch.ignore("turn_context")
             return
         time_ms = parse_iso(line.timestamp)
         source = Source(context.file, record.row, record.offset, record.length, time_ms, context.stream)
-        if state.replay and copied_history.copied(self, kind, copied_history.original(record, p), time_ms):
+        copied = state.replay and copied_history.copied(self, kind, copied_history.original(record, p), time_ms)
+        if state.others is not None and look(state.others, state.thread, p, record, batch, copied):
+            state.others = None  # once is enough
+        if copied:
             batch.ignore("replayed")
             return
         if kind == "response_item":
@@ -182,7 +186,7 @@ class RolloutDecoder(Items):
             self.end_event(p, source, batch)
         elif kind == "task_started" or kind == "turn_started":
             self.state.ends = True
-            self.state.started = True
+            self.state.started, self.state.turn = True, p.turn_id
             self.state.idle_turn = p.turn_id if member(p.turn_attribution, "turn_trigger") == "goal" else None
             self.end_answer()
             if self.state.scripts:
@@ -235,8 +239,13 @@ class RolloutDecoder(Items):
     def _meta(self, p: Payload, ordinal: int | None, source: Source, record: Record, batch: Batch) -> None:
         state = self.state
         if state.session_id is not None:
-            if state.started:
+            if p.id != state.thread:
+                state.others = state.others or Others()
+                state.others.begins(state.thread, state.turn, state.totals)
+            if state.started or (not state.replay and copied_history.is_later(p.id, state.session_id)):
                 other_session(record, p.id, state.session_id, batch)
+                if p.id != state.thread:
+                    state.totals = None  # another thread counts from 0
                 state.thread = p.id
                 if p.id == state.session_id and self._rewound(ordinal, source, batch):
                     return
@@ -278,7 +287,7 @@ class RolloutDecoder(Items):
 
     def _context(self, p: Payload, source: Source, batch: Batch) -> None:
         state = self.state
-        state.started = True
+        state.started, state.turn = True, p.turn_id or state.turn
         self.end_answer()
         if p.model and p.model != state.model:
             state.model = p.model

@@ -9,9 +9,7 @@ from msgspec.structs import astuple, replace
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import Source, TokenUsage
 from agentv_stages.providers.codex.calls import Calls, State
-from agentv_stages.providers.codex.wire import Payload, Tokens, token_info
-
-TOTAL = 5
+from agentv_stages.providers.codex.wire import TOTAL, Payload, Tokens, counters, token_info
 
 
 def recorded(decoder: Calls, p: Payload, source: Source, batch: Batch) -> None:
@@ -34,7 +32,7 @@ def baseline(state: State, raw: Raw) -> None:
     """Sets the totals that a fork starts with: they were counted in its parent's log."""
     info = token_info(raw)
     if info is not None and info.total_token_usage is not None:
-        state.totals = _counters(info.total_token_usage)
+        state.totals = counters(info.total_token_usage)
         state.counted = raw
 
 
@@ -49,7 +47,7 @@ def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
         assert info.last_token_usage is not None
         used = info.last_token_usage
     else:
-        now, before = _counters(total), state.totals
+        now, before = counters(total), state.totals
         if now == before:
             batch.ignore("token_count, repeated")
             return
@@ -62,24 +60,12 @@ def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
             now = list(map(sub, now, before))
         elif before is None and info.last_token_usage is not None:
             # A resumed session's first total includes the tokens that were spent before this file.
-            now = _counters(info.last_token_usage)
+            now = counters(info.last_token_usage)
         used = Tokens(*[None if part is None else n for n, part in zip(now, astuple(total), strict=True)])
     if not (used.input_tokens or used.output_tokens):
         batch.ignore("token_count, repeated")
         return
     batch.events.append(of_call(source, f"{state.session_id}:{source.row}", state.model, used))
-
-
-def _counters(tokens: Tokens) -> list[int]:
-    """Input, cached, cache-written, output, reasoning, all; missing counts are 0, for differences only."""
-    return [
-        tokens.input_tokens or 0,
-        tokens.cached_input_tokens or 0,
-        tokens.cache_write_input_tokens or 0,
-        tokens.output_tokens or 0,
-        tokens.reasoning_output_tokens or 0,
-        tokens.total_tokens or 0,
-    ]
 
 
 def of_call(source: Source, key: str, model: str | None, used: Tokens) -> TokenUsage:

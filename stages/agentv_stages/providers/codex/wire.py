@@ -293,6 +293,21 @@ decode_invocation = Decoder(Invocation).decode
 _duration = Decoder(Duration).decode
 
 
+TOTAL = 5  # the place of the sum
+
+
+def counters(tokens: Tokens) -> list[int]:
+    """Input, cached, cache-written, output, reasoning, all; missing counts are 0, for differences only."""
+    return [
+        tokens.input_tokens or 0,
+        tokens.cached_input_tokens or 0,
+        tokens.cache_write_input_tokens or 0,
+        tokens.output_tokens or 0,
+        tokens.reasoning_output_tokens or 0,
+        tokens.total_tokens or 0,
+    ]
+
+
 def token_info(raw: Raw) -> TokenInfo | None:
     """The counts of a rollout's `token_count`. Callers drop most of them before this, by their bytes."""
     if not has_value(raw):

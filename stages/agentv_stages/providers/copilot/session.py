@@ -59,13 +59,14 @@ def facts(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
         return
     place = data.context or wire.Place(data.cwd, data.branch)
     parent = data.parentSessionId or data.detachedFromSpawningParentSessionId
-    at.state.session_id = data.sessionId or at.state.session_id
+    known_id, at.state.session_id = at.state.session_id, data.sessionId or at.state.session_id
+    another = line.kind == "session.start" and None is not known_id != at.state.session_id
     at.state.model = model or at.state.model
     known = (data.sessionId, model, data.copilotVersion, place.cwd, place.branch, parent, data.title)
     if not any(known):
         batch.ignore(line.kind)
         return
-    batch.events.append(SessionInfo(source, "", *known))
+    batch.events.append(SessionInfo(source, "", *known, another=another))
 
 
 def shutdown(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:

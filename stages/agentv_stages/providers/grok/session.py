@@ -13,7 +13,7 @@ Source: Grok Build 0.1.220, 1.0.5 and 1.0.41.
 
 from msgspec import Struct, field
 
-from agentv_stages.chain.foreign import COPIED
+from agentv_stages.chain.foreign import COPIED, other_session
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import (
     MAIN,
@@ -161,6 +161,8 @@ class SessionDecoder:
         source = self._source(line, meta, record)
         if state.endless:
             state.last = source
+        if other_session(record, params.sessionId, state.session_id, batch, header=False):
+            state.session_id = params.sessionId
         self._info(params, update, source, batch)
         kind = update.sessionUpdate
         if kind == "agent_message_chunk":

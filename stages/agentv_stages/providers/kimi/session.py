@@ -15,7 +15,7 @@ Kimi's token counts, as docs/metrics.md defines them. Source: Kimi Code 2.1.0, `
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from agentv_stages.chain.foreign import COPIED
+from agentv_stages.chain.foreign import COPIED, other_session
 from agentv_stages.chain.pruning import decode_member
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import (
@@ -82,6 +82,8 @@ class State(Struct):
     `cancelled`: the user broke the turn off, and what fails afterwards is due to that. `goal`: `blocked` or `paused`,
     if this turn left the goal so. `refused`: calls that were not approved. `agents`: sub-agents by the call that
     started them, "" for several. `begun_ms`: set in a fork until its first own record.
+    `header`: the time of the last header, which has no id; `further`: another one came before it, and no record since
+    has shown that its session continues.
     """
 
     model: str | None = None
@@ -96,6 +98,8 @@ class State(Struct):
     recent: RecentMessages = field(default_factory=RecentMessages, name="heard")
     repeats: Repeats = field(default_factory=Repeats, name="told")
     begun_ms: int | None = None
+    header: str | None = None
+    further: bool = False
 
 
 class SessionDecoder:
@@ -111,6 +115,8 @@ class SessionDecoder:
         if self.state.begun_ms is not None and self._copied(line, self.state.begun_ms, record, batch):
             return
         if kind == "context.append_loop_event" and line.event is not None:
+            if self.state.further:
+                self._continued(line.event, record, batch)
             self._loop(line.event, line, record, batch)
             return
         if kind in QUIET:
@@ -166,6 +172,8 @@ class SessionDecoder:
             else:
                 undo(line.count, source, state.recent, batch)
         elif kind in _INFO:
+            if kind == "metadata":
+                self._begins(line, record, batch)
             self._info(line, source, batch)
         else:
             notice(line, source, record, batch)
@@ -195,6 +203,19 @@ class SessionDecoder:
         else:
             batch.ignore(COPIED)
         return True
+
+    def _begins(self, line: Line, record: Record, batch: Batch) -> None:
+        """A header; after another one it begins the log of another session."""
+        state, header = self.state, str(line.created_at if line.created_at is not None else line.time)
+        state.further = other_session(record, header, state.header, batch) or state.further
+        state.header = header
+
+    def _continued(self, event: LoopEvent, record: Record, batch: Batch) -> None:
+        """Whether a step goes on that is not the last one: then two sessions wrote at the same time."""
+        step = event.uuid if event.type == "step.end" else event.stepUuid
+        if step and self.state.step and step != self.state.step and event.type != "step.begin":
+            self.state.further = False
+            batch.fault("interleaved", record, "an earlier session continues after another began: no total is known")
 
     def _again(self, identity: str, source: Source) -> bool:
         return self.state.repeats.again(identity, source.length)

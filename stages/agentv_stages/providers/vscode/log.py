@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from msgspec import Raw
 
+from agentv_stages.chain.foreign import other_session
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.payload import decode_json, text_of, to_raw
 from agentv_stages.providers.vscode.end import has_ended, may_have_ended
@@ -81,6 +82,9 @@ class LogDecoder(SessionDecoder):
             self._emit(record, batch, True)
         if line.kind == 0:
             session = decode_session(line.v)
+            if other_session(record, session.sessionId, state.session_id, batch):
+                self._emit(record, batch)
+                state.requests.clear()
             self._whole(session, session.requests or [], False, record, batch)
         elif path[:1] != ["requests"]:
             if path == ["customTitle"] and line.kind == SET:
