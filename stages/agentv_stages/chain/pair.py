@@ -81,14 +81,27 @@ class Pair:
             headers = [(batch.file, begun.row) for begun in batch.begun if begun.header]
             self.state.headers = [*self.state.headers, *headers][-MOST_HEADERS:]
         events = batch.events
-        calls, early, answered = self.state.open, self.state.early, self._recent.get
+        state, answered, put = self.state, self._recent.get, self._recent.put
+        calls, early, bare = state.open, state.early, state.bare
         out: list[AnyEvent] | None = None
         for i, event in enumerate(events):
             kind = type(event)
             if kind is ToolResult:
+                result: ToolResult = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
+                key = call_key(result)
+                answers = calls.get(key)
+                if answers is not None and not result.partial and not bare:  # nearly every result
+                    del calls[key]
+                    put(key, _checksum(answers))
+                    joined = _joined(result, answers, result.outcome, result.duration_ms)
+                    if out is None:
+                        events[i] = joined
+                    else:
+                        out.append(joined)
+                    continue
                 if out is None:
                     out = events[:i]
-                self._result(event, batch, out)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
+                self._result(result, batch, out)
             elif kind is ToolCall:
                 call: ToolCall = event  # type: ignore[assignment]  # as above
                 key = call_key(call)

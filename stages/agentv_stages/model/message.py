@@ -78,6 +78,10 @@ class Message(Struct):
     def order(self) -> list[int]:
         """The places of its calls and results among those of the session: of each call, then of its result, 0 where
         there is none. Empty where the row says it: they come one after the other, and nothing else between them."""
+        if len(self.calls) == 1:  # most messages
+            only, first = self.calls[0], self.before + 1
+            if only.call_place == first and only.result_place in (0, first + 1):
+                return []
         places = [place for paired in self.calls for place in (paired.call_place, paired.result_place)]
         known = [place for place in places if place]
         follow = list(range(self.before + 1, self.before + 1 + len(known)))

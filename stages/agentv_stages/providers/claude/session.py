@@ -188,7 +188,7 @@ class SessionDecoder:
             self.context.file,
             record.row,
             record.offset,
-            record.length,
+            record.size or len(record.data),
             parse_iso(line.timestamp),
             self._stream or (sidechain(line.agentId or "unknown") if line.isSidechain else "main"),
             line.uuid or "",
