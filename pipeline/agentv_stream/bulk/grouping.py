@@ -64,8 +64,9 @@ class Grouping:
         estimate: Estimate | None = None,
         machine: str | None = None,
     ) -> None:
-        self.summary = Summary(whole=Figures())
         self.undated = 0
+        self._summary = Summary(whole=Figures())
+        self._alike: dict[tuple[Key, ...], Figures] = {}  # sums of sessions that are whole in the same groups
         self._by: list[Dimension] = [dimension for dimension in by if dimension != "tool"] or ["all"]
         self._zone, self._estimate, self._machine = zone, estimate, machine
         self._since, self._until = (None if ms is None else ms // SLOT_MS for ms in (period.since_ms, period.until_ms))
@@ -75,19 +76,31 @@ class Grouping:
         self._names: dict[tuple[str, int | None], str] = {}
         self._projects: dict[str, str] = {}
 
+    @property
+    def summary(self) -> Summary:
+        """The figures of all sessions so far."""
+        alike, self._alike = self._alike, {}
+        for keys, figures in alike.items():
+            for group in (self._whole, *(self._group(key) for key in keys)):
+                group.merge(figures)
+        return self._summary
+
+    @property
+    def _whole(self) -> Figures:
+        assert self._summary.whole is not None
+        return self._summary.whole
+
     def add(self, session: SessionFigures) -> None:
         """Adds a session, or what of it lies in the period."""
-        whole = self.summary.whole
-        assert whole is not None
         spans = session.spans() if self.needs_spans else []
         costs = self._estimate(session, spans) if self._estimate is not None else None
         if not self._divided:
             figures, estimated = session.figures, Figures()
             self._estimated(estimated, figures, figures.turns, costs, sum(costs or ()))
-            for group in (whole, *(self._group(key) for key in self._keys(session, None, None))):
-                group.merge(figures)
-                if self._estimate is not None:
-                    group.merge(estimated)
+            alike = self._alike.setdefault(self._keys(session, None, None), Figures())
+            alike.merge(figures)
+            if self._estimate is not None:
+                alike.merge(estimated)
             return
         held = [
             (span, self._keys(session, span.slot, span.model), 0 if costs is None else costs[i])
@@ -109,9 +122,10 @@ class Grouping:
             add_whole(parts.setdefault(key, (Figures(), []))[0], session.figures)
         for key, (part, cost) in parts.items():
             self._complete(part, session, costs, sum(cost))
-            (self._group(key) if key else whole).merge(part)
-            for shared in next(iter(used)) if together else ():
-                self._group(shared).merge(part)
+            if not together:
+                (self._group(key) if key else self._whole).merge(part)
+            elif (alike := self._alike.setdefault(next(iter(used)), part)) is not part:
+                alike.merge(part)
 
     def _complete(self, part: Figures, session: SessionFigures, costs: list[int] | None, cost: int) -> None:
         count_session(part, session.figures)
@@ -132,7 +146,7 @@ class Grouping:
         return (self._since is None or slot >= self._since) and (self._until is None or slot < self._until)
 
     def _group(self, key: Key) -> Figures:
-        groups = self.summary.groups if len(key) == 1 else self.summary.below.setdefault(key[0], {})
+        groups = self._summary.groups if len(key) == 1 else self._summary.below.setdefault(key[0], {})
         figures = groups.get(key[-1])
         if figures is None:
             figures = groups[key[-1]] = Figures()

@@ -26,8 +26,12 @@ class Histogram(Struct):
         self.total += value_ms
 
     def merge(self, other: "Histogram") -> None:
-        for key, n in other.counts.items():
-            self.counts[key] = self.counts.get(key, 0) + n
+        counts = self.counts
+        if counts:
+            for key, n in other.counts.items():
+                counts[key] = counts.get(key, 0) + n
+        else:
+            self.counts = other.counts.copy()
         self.count += other.count
         self.total += other.total
 

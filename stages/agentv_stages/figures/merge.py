@@ -81,10 +81,14 @@ class Figures(Struct):
     def merge(self, other: "Figures") -> None:
         """Adds the other's figures."""
         for name in _NUMBERS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+            count = getattr(other, name)
+            if count:  # most are 0
+                setattr(self, name, getattr(self, name) + count)
         self.tokens.merge(other.tokens)
         for name in _COUNTS:
-            _add(getattr(self, name), getattr(other, name))
+            counts = getattr(other, name)
+            if counts:
+                _add(getattr(self, name), counts)
         for tool, sums in other.tools.items():
             mine = self.tools.get(tool)
             if mine is None:
