@@ -214,7 +214,8 @@ def daily(bench: Bench, shapes: list[tuple[int, int]]) -> None:
     for sessions, total in shapes:
         root, cache = bench.folder(sessions, total), bench.scratch / f"cache-{sessions}"
         other = programs.ccusage(peers, root, bench.scratch / "home") if peers else None
-        ours = [programs.stats(root), programs.stats_again(root, cache), programs.watch_again(root, cache)]
+        ours = [programs.stats(root, cache), programs.stats_again(root, cache), programs.watch_again(root, cache)]
+        ours.append(programs.stats_first(root, bench.scratch / f"first-{sessions}"))
         size = sum(path.stat().st_size for path in root.rglob("*.jsonl"))
         found = bench.compare(
             f"Daily: {sessions:,} sessions of {size / 1e6:,.0f} MB, all cores",
@@ -344,6 +345,7 @@ def environment() -> dict[str, str]:
     built = [name for name in ("--enable-optimizations", "--with-lto", "--enable-shared") if name in options]
     found["python built"] = f"{' '.join(built) or 'without optimizations'}, {platform.python_compiler()}"
     found["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
+    found["load"] = f"{os.getloadavg()[0]:.1f} at the end"
     return found
 
 

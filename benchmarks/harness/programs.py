@@ -55,10 +55,19 @@ def statistics(source: Path) -> Program:
     return script("ours: statistics only", "baselines/ours_summarize.py", source)
 
 
-def stats(root: Path) -> Program:
-    """The command, as people call it: figures by day, as JSON. Every log is read."""
+def stats(root: Path, cache: Path | None = None) -> Program:
+    """The command, as people call it: figures by day, as JSON. Every log is read; the list prices are those that an
+    earlier run kept in the folder `cache`, if there was one."""
     command = [_ours(), "stats", str(root), "--by", "day", "--json", "-", "--quiet", "--no-cache"]
-    return Program("ours: stats --by day", command)
+    environment = {} if cache is None else {"XDG_CACHE_HOME": str(cache)}
+    return Program("ours: stats --by day", command, environment=environment)
+
+
+def stats_first(root: Path, cache: Path) -> Program:
+    """As `stats`, the very first time: nothing is kept, the prices are imported, and the figures are written."""
+    command = [word for word in stats(root).command if word != "--no-cache"]
+    environment = {"XDG_CACHE_HOME": str(cache)}
+    return Program("ours: stats, the first run of all", command, before=_cleared(cache), environment=environment)
 
 
 def stats_again(root: Path, cache: Path) -> Program:
