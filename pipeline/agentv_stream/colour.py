@@ -10,6 +10,8 @@ from agentv_stream.live.terminal import takes_escapes
 Style: TypeAlias = Literal["pass", "fail", "error", "warn", "dim", "bold", "match"]
 STATUSES: Mapping[str, Style] = {"complete": "pass", "error": "fail", "killed": "fail", "running": "bold"}
 """How a session ended -> its style; `warn` for others."""
+MARKS: Mapping[str, str] = {"complete": "✓", "unknown": "?", "running": "●"}
+"""How a session ended -> its mark in tables; `✗` for others."""
 _WORDS: Mapping[str, Style] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error", "skip": "dim", "warning:": "warn"}
 _FIRST_WORD = re.compile(rf"^( *)({'|'.join(_WORDS)})(?![\w-])", re.MULTILINE)
 _CODES: Mapping[Style, str] = {

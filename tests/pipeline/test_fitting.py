@@ -1,4 +1,4 @@
-"""Tables of figures in terminals of any width: no number is cut."""
+"""Tables of figures in terminals of any width: no number is cut; large ones are rounded before a name is cut."""
 
 import io
 import re
@@ -52,8 +52,22 @@ def test_where_nothing_else_helps_the_first_column_is_cut(monkeypatch: pytest.Mo
     name = "日本語-a-project-with-a-very-long-name"
     print_fitting(out, TITLES, [[name, *ROWS[0][1:]]], None, ("turns", "sessions", "calls"))
     lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert lines[1] == "日本語-a-project-with-a-very-…      3.8G"
     assert [columns(line) for line in lines] == [40, 40]
-    assert lines[1] == "日本語-a-project-with-a-v… 3,819,665,344"
+
+
+def test_counts_are_rounded_before_a_name_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    titles = ("hour", "calls", "tokens in", "cost $")
+    monkeypatch.setenv("COLUMNS", "44")
+    out = Terminal()
+    print_fitting(out, titles, [["2026-11-27 20:00", "1,234", "≥105,050,470", "~1,234.56"]], None, ())
+    assert out.getvalue().splitlines()[1] == "2026-11-27 20:00  1,234     ≥105M ~1,234.56"
+
+
+def test_a_pipe_gets_whole_names_and_counts() -> None:
+    out = io.StringIO()
+    print_fitting(out, TITLES, [["p" * 300, *ROWS[0][1:]]], None, ("turns", "sessions", "calls"))
+    assert out.getvalue().splitlines()[1].split() == ["p" * 300, *ROWS[0][1:]]
 
 
 def test_columns_stand_below_each_other_whatever_their_characters_take() -> None:

@@ -1,5 +1,6 @@
 """Commands in a terminal: nothing that counts is cut, however narrow it is."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -48,7 +49,9 @@ def test_what_subcommands_do_is_told_in_whole_sentences(tmp_path: Path, command:
 @pytest.mark.parametrize("columns", [60, 80])
 def test_a_narrow_list_of_sessions_shows_the_prompt(tmp_path: Path, columns: int) -> None:
     lines = in_terminal(tmp_path, columns, "sessions", "--root", f"claude={SESSION.parent}")
-    assert [line for line in lines if "+1 " in line and not line.rstrip().endswith("+1")]
+    assert lines[0].split() == ["session", "agent", "age", "cost", "$", "project", "prompt"]
+    assert all(re.search(r" \d+\w ✓ +(~?\d+\.\d\d|\?) ", line) for line in lines[1:] if "claude" in line)
+    assert lines[1].endswith("fix add")
     assert max(map(len, lines)) <= columns  # the titles, too
 
 

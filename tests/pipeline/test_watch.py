@@ -443,8 +443,9 @@ def test_a_row_has_the_id_and_the_beginning_of_the_prompt(tmp_path: Path) -> Non
     write(tmp_path, "aaaa-1", 2)
     (look,) = feed_of(tmp_path).looks(START + 10_000)
     for terminal in (60, 80, 120, 200):
-        room = widths(terminal)
+        room = widths(terminal - 2)
         cells = dict(zip(room, row(look, room), strict=True))
         assert cells["id"].plain == "aaaa-1"
         assert cells["prompt"].plain.rstrip("…") in "please work on aaaa-1"
         assert sum(room.values()) + 2 * len(room) <= terminal - 2
+        assert room["last tool"] >= len("Bash open for 1h")

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -205,5 +206,9 @@ def test_once_prints_a_table_whose_first_rows_hang(tmp_path: Path) -> None:
     assert line.startswith("!  aaaa-1")
     assert "Bash open for 6m" in line
     assert last == "1 session, 0 running, 1 stalled"
+    long = replace(feed.looks(START)[0], session="s" * 100, project="p" * 100, prompt="q" * 200)
+    out = io.StringIO()
+    print_table(out, [long], 1)
+    assert all(text in out.getvalue() for text in (long.session, long.project, long.prompt))  # a pipe gets all
     told = run(tmp_path, "watch", "--once", tmp_path, "--since", "2000-01-01")
     assert (told.code, told.out.decode().splitlines()[1][:1]) == (0, "?")

@@ -22,6 +22,7 @@ from agentv_stream.names import suggestion
 AnyFigures: TypeAlias = Figures | ToolSums
 Groups: TypeAlias = Mapping[str, AnyFigures]
 Cells: TypeAlias = list[str]
+MOST_NAME, MOST_CELL = 60, 4096  # columns of a name in a terminal, in a pipe
 
 
 class Row(NamedTuple):
@@ -121,10 +122,11 @@ def print_table(summary: Summary, by: Sequence[Dimension], order: Order, zone: Z
     if not rows:
         return
     cells = cast("Callable[[Any], Cells]", _tool_cells if "tool" in by else _cells)
-    lines = [["  " * (len(row.names) - 1) + visible(label(by[len(row.names) - 1], row.names[-1], zone), 60),
+    most = MOST_NAME if sys.stdout.isatty() else MOST_CELL
+    lines = [["  " * (len(row.names) - 1) + visible(label(by[len(row.names) - 1], row.names[-1], zone), most),
               *cells(row.figures)] for row in rows]  # fmt: skip
     groups = sum(len(row.names) == 1 for row in rows) + left_out
-    head = f"{', '.join(by)} ({zone.name})" if any(name in TIMES for name in by) else ", ".join(by)
+    head = ", ".join(by)
     if "tool" in by:
         titles: tuple[str, ...] = (head, "calls", "failed", "%", "p50 ms", "p95 ms", "MB in", "MB out")
         last = ["total", *_tool_cells(_sum(summary.total().tools.values()))] if len(by) > 1 and groups > 1 else None
@@ -147,11 +149,15 @@ def cost_cell(figures: Figures) -> str:
     """The cost: what agents reported, and `~` with an estimate; `≥` if some sessions have neither."""
     if not figures.costed and not figures.filled and not figures.filled_pico:
         return "?"
-    estimated = f"~{figures.filled_pico / PICO:,.2f}"
+    estimated = f"~{_dollars(figures.filled_pico)}"
     if not figures.costed:
         return f"{_bound(figures)}{estimated}"
-    total = f"{(figures.cost_pico + figures.filled_pico) / PICO:,.2f}"
+    total = _dollars(figures.cost_pico + figures.filled_pico)
     return f"{_bound(figures)}{total} ({estimated})" if figures.filled_pico else f"{_bound(figures)}{total}"
+
+
+def _dollars(cost_pico: int) -> str:
+    return f"{cost_pico / PICO:,.2f}" if not 0 < cost_pico < PICO // 200 else "<0.01"
 
 
 def _bound(figures: Figures) -> str:
@@ -217,5 +223,5 @@ def _values(figures: AnyFigures) -> dict[str, Any]:
 
 def safe_cell(text: str) -> str:
     """A text from a log as a cell: spreadsheets run what begins like a formula."""
-    shown = visible(text, 4096)
+    shown = visible(text, MOST_CELL)
     return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown

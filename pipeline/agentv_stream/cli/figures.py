@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from agentv_stages.model.times import iso
 from agentv_stages.model.visible import counted
-from agentv_stream.bulk.grouping import Dimension, dimensions_of
+from agentv_stream.bulk.grouping import TIMES, Dimension, dimensions_of
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.summarizing import summarize_groups
 from agentv_stream.cli.figure_rows import Order, check_order, groups_json, print_table, rows_csv
@@ -115,8 +115,9 @@ def _write(
         draw(report.plot, outcome.summary, by[0])
     if not report.quiet and report.json is None and report.csv is None:
         with to_stdout():
-            if outcome.done and (bounds := _bounds(period, zone)):
-                sys.stdout.write(f"{bounds.strip()}\n")
+            dated = f"times in {zone.name}" if any(name in TIMES for name in by) else ""
+            if outcome.done and (head := _bounds(period, zone).strip() or dated):
+                sys.stdout.write(f"{head}\n")
             print_table(outcome.summary, by, order, zone)
             if "tool" not in by and outcome.summary.total().filled_pico:
                 sys.stdout.write(f"~ estimated at list prices, {outcome.price_table}\n")

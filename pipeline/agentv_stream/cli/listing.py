@@ -17,7 +17,7 @@ from agentv_stages.model.visible import columns, counted, padded, visible
 from agentv_stream.cli.figure_rows import cost_cell, safe_cell
 from agentv_stream.cli.roots import roots_there
 from agentv_stream.cli.telling import say
-from agentv_stream.colour import STATUSES, Palette, palette
+from agentv_stream.colour import MARKS, STATUSES, Palette, palette
 from agentv_stream.costs.rates import rates_if
 from agentv_stream.discovery.discover import Session, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
@@ -42,7 +42,7 @@ FIGURES = (
 )
 Known: TypeAlias = dict[str, Figures] | None
 """The figures of sessions by path; None if they are not shown."""
-COSTS = 100  # terminal width from which status and cost are shown
+WORDS = 100  # terminal width from which the status is a word, not a mark, and sizes and models are shown beside costs
 WIDE = 130  # terminal width from which projects and models get wider columns
 NARROW = 72  # below this they get narrower ones
 
@@ -100,18 +100,19 @@ def list_sessions(listing: Listing, form: str, unread: list[str] | None = None) 
     if not found:
         return "" if unread and not every else _none(len(every), places)
     paint = palette(sys.stdout)
-    room = _room(found)
-    costs = f"{'status':11} {'cost $':>8} " if listing.figures and room.costs else ""
+    room = _room(found, listing.figures)
+    size = f"{'size':>6} " if room.size else ""
+    costs = f"{'status' if room.status > 1 else '':{room.status}} {'cost $':>8} " if room.status else ""
+    model = f" {'model':{room.model}}" if room.model else ""
     titles = (
-        f"{'session':{room.id}} {'agent':{room.agent}} {'age':>4} {'size':>6} {costs}"
-        f"{'project':{room.project}} {'model':{room.model}.{room.model}}     prompt"
+        f"{'session':{room.id}} {'agent':{room.agent}} {'age':>4} {size}{costs}"
+        f"{'project':{room.project}}{model}{' ' * room.agents} prompt"
     )
     lines = [paint("bold", visible(titles, room.line))]
-    show = known if costs else None
-    lines += [line for session in shown for line in _lines(session, 0, listing.tree, room, show, paint)]
+    lines += [line for session in shown for line in _lines(session, 0, listing.tree, room, known, paint)]
     if len(shown) < len(tops):
-        lines.append(paint("dim", f"… {len(tops) - len(shown)} more; --limit 0 shows all"))
-    if rates is not None and costs and any(row.filled_pico for row in (known or {}).values()):
+        lines.append(paint("dim", f"… {len(tops) - len(shown):,} more; --limit 0 shows all"))
+    if rates is not None and any(row.filled_pico for row in (known or {}).values()):
         lines.append(paint("dim", f"~ estimated at list prices, {rates.table}"))
     return "\n".join(lines) + "\n"
 
@@ -176,20 +177,20 @@ def _node(session: Session, known: Known, tree: bool) -> dict[str, object]:
 
 
 class _Room(NamedTuple):
-    """Widths of columns, and of a line (None: as long as it is)."""
+    """Widths of columns, 0 for those that are left out, and of a line (None: as long as it is). `status` is 1 for a
+    mark."""
 
     id: int
     agent: int
+    size: int
+    status: int
     project: int
     model: int
+    agents: int
     line: int | None
 
-    @property
-    def costs(self) -> bool:
-        return self.line is None or self.line >= COSTS
 
-
-def _room(sessions: Sequence[Session]) -> _Room:
+def _room(sessions: Sequence[Session], figures: bool) -> _Room:
     """The widths for a terminal, such that there is also room for the prompt; in a pipe nothing is cut."""
     agent = max(8, *(len(session.header.provider) for session in sessions))
     if not sys.stdout.isatty():
@@ -197,31 +198,36 @@ def _room(sessions: Sequence[Session]) -> _Room:
             max(columns(visible(text)) for text in texts)
             for texts in zip(*((s.id, project_of(s.header.cwd), s.header.model or "?") for s in sessions), strict=True)
         ]
-        return _Room(max(13, longest[0]), agent, max(8, longest[1]), max(8, longest[2]), None)
+        project, model = max(8, longest[1]), max(8, longest[2])
+        return _Room(max(13, longest[0]), agent, 6, 11 * figures, project, model, 5, None)
     width = max(60, shutil.get_terminal_size((120, 40)).columns)
     names = 22 if width >= WIDE else 12 if width >= NARROW else 8
-    return _Room(13, agent, names, names if width >= NARROW else 0, width)  # a prompt says more than a model
+    both = width >= WORDS or not figures  # a prompt and a cost say more than a size and a model
+    model = names if both and width >= NARROW else 0
+    agents = 5 if width >= NARROW else 0
+    return _Room(13, agent, 6 * both, (11 if width >= WORDS else 1) * figures, names, model, agents, width)
 
 
 def _lines(session: Session, depth: int, tree: bool, room: _Room, known: Known, paint: Palette) -> list[str]:
     session.read_texts()
     header = session.header
     project = project_of(header.cwd)
-    agents = f" +{len(session.agents)}" if session.agents else ""
+    agents = f"+{len(session.agents)}" if session.agents and room.agents else ""
     lead = "  " * depth + ("└ " if depth else "")
-    about = f"{header.provider:{room.agent}} {age(session.updated_ms):>4} {size_text(session.size):>6}"
-    head = f"{lead}{padded(session.id, room.id)} {about}"
-    status, begin = "", len(head) + 1
+    size = f" {size_text(session.size):>6}" if room.size else ""
+    head = f"{lead}{padded(session.id, room.id)} {header.provider:{room.agent}} {age(session.updated_ms):>4}{size}"
+    status, shown, begin = "", "", len(head) + 1
     if known is not None:
         figures = known.get(session.path)
         status = next(iter(figures.by_status), "?") if figures is not None else "?"
-        head += f" {padded(status, 11)} {cost_cell(figures) if figures is not None else '?':>8}"
-    prompt = visible(header.prompt or header.title or "", 200)
-    model = padded(header.model or "?", room.model) if room.model else ""
-    text = f"{head} {padded(project, room.project)} {model}{agents:>4} {prompt}"
-    line, end = visible(text.rstrip(), room.line), begin + len(status)
-    if status and line[begin:end] == status:
-        line = line[:begin] + paint(STATUSES.get(status, "warn"), status) + line[end:]
+        shown = status if room.status > 1 or figures is None else MARKS.get(status, "✗")
+        head += f" {padded(shown, room.status)} {cost_cell(figures) if figures is not None else '?':>8}"
+    prompt = visible(header.prompt or header.title or "", 200 if room.line is not None else None)
+    model = f" {padded(header.model or '?', room.model)}" if room.model else ""
+    text = f"{head} {padded(project, room.project)}{model}{agents:>{room.agents}} {prompt}"
+    line, end = visible(text.rstrip(), room.line), begin + len(shown)
+    if shown and line[begin:end] == shown:
+        line = line[:begin] + paint(STATUSES.get(status, "warn"), shown) + line[end:]
     lines = [line]
     if tree:
         for files in (

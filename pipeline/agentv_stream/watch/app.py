@@ -18,7 +18,7 @@ from textual.widgets import DataTable, Footer, Input, RichLog, Static
 from agentv_stages.model.visible import visible
 from agentv_stream.watch.feed import MOST_SHOWN, Feed
 from agentv_stream.watch.model import Look
-from agentv_stream.watch.table import SORTS, arranged, details, holds, row, summary, widths
+from agentv_stream.watch.table import BAR, SORTS, arranged, details, holds, row, summary, widths
 
 REFRESH_SECONDS = 0.5
 LINE_WIDTH = 400
@@ -163,7 +163,7 @@ class WatchApp(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Adjusts the columns' widths; the rows follow."""
-        room = widths(event.size.width)
+        room = widths(event.size.width - BAR)
         if room != self._room:
             self._room = room
             self.table.clear(columns=True)

@@ -7,22 +7,23 @@ from typing import TextIO
 from rich.text import Text
 
 from agentv_stages.model.visible import columns, counted, padded, visible
-from agentv_stream.colour import STATUSES, Style, palette
+from agentv_stream.colour import MARKS, STATUSES, Style, palette
 from agentv_stream.units import age_text, count_text
 from agentv_stream.watch.model import Look
 
 PADDING = 2  # blanks around each column
-PIPED = 200  # columns where there is no terminal
+PIPED, MOST_PIPED = 200, 400  # columns where there is no terminal; of one value
 BAR = 2  # for a scroll bar
 FIXED = {"": 1, "id": 8, "agent": 8, "turn": 4, "calls": 5, "err": 3, "cost": 8, "age": 4}
-FLEXIBLE = {"project": (8, 24, 1), "last tool": (10, 48, 3), "prompt": (10, 200, 3)}
+FLEXIBLE = {"project": (8, 24, 1), "last tool": (16, 48, 3), "prompt": (10, 200, 3)}  # `Bash open for 12m`
 """Least and greatest width, and the share of the width that is left over."""
 ORDER = ("", "id", "agent", "project", "turn", "calls", "err", "cost", "last tool", "age", "prompt")
 SPARE = ("calls", "turn", "project", "cost", "agent")
 """Columns that a narrow terminal has no room for, in the order in which they are left out."""
 MOST_COST = 9
 WIDE, WIDE_ID = 110, 13  # ids that begin with a time differ late
-MARKS = {"complete": ("✓", "green"), "unknown": ("?", "dim")}
+STYLES = {"complete": "green", "unknown": "dim"}
+CLOSE = 100  # below this, the printed table has one blank between columns
 
 SORTS: dict[str, Callable[[Look], tuple[float, ...]]] = {
     "state": lambda look: (not look.stalled, not look.live, -(look.last_event_ms or 0)),
@@ -34,17 +35,17 @@ SORTS: dict[str, Callable[[Look], tuple[float, ...]]] = {
 """By name; the first is the usual one: hangs, then sessions at work, then the others."""
 
 
-def widths(terminal: int) -> dict[str, int]:
-    """The columns for a terminal, with their widths, in order."""
+def widths(columns: int, padding: int = PADDING) -> dict[str, int]:
+    """The columns that fit so many columns of a terminal, with their widths, in order."""
     names = list(ORDER)
     for left_out in SPARE:
-        if _least(names) <= terminal - BAR:
+        if _least(names, padding) <= columns:
             break
         names.remove(left_out)
     room = {name: FIXED[name] if name in FIXED else FLEXIBLE[name][0] for name in names}
-    if terminal >= WIDE:
+    if columns >= WIDE:
         room["id"] = WIDE_ID
-    left = terminal - BAR - sum(room.values()) - PADDING * len(names)
+    left = columns - sum(room.values()) - padding * len(names)
     spare, shares = left, sum(FLEXIBLE[name][2] for name in names if name in FLEXIBLE)
     for name in (*(n for n in ("project", "last tool") if n in names), "prompt"):
         least, most, share = FLEXIBLE[name]
@@ -54,8 +55,8 @@ def widths(terminal: int) -> dict[str, int]:
     return room
 
 
-def _least(names: Sequence[str]) -> int:
-    return sum((FIXED[name] if name in FIXED else FLEXIBLE[name][0]) + PADDING for name in names)
+def _least(names: Sequence[str], padding: int) -> int:
+    return sum((FIXED[name] if name in FIXED else FLEXIBLE[name][0]) + padding for name in names)
 
 
 def sign(look: Look) -> Text:
@@ -63,9 +64,8 @@ def sign(look: Look) -> Text:
     if look.stalled:
         return Text("!", style="bold yellow")
     if look.status == "running":
-        return Text("●", style="green" if look.live else "dim")
-    mark, style = MARKS.get(look.status, ("✗", "red"))
-    return Text(mark, style=style)
+        return Text(MARKS["running"], style="green" if look.live else "dim")
+    return Text(MARKS.get(look.status, "✗"), style=STYLES.get(look.status, "red"))
 
 
 def row(look: Look, room: dict[str, int]) -> list[Text]:
@@ -95,7 +95,7 @@ def cost_text(look: Look, digits: int, unknown: str) -> str:
     if cost is None:
         return unknown
     sign = "~" if look.cost is None else ""
-    text = f"{sign}${cost:,.{digits}f}"
+    text = f"{sign}${cost:,.{digits}f}" if not 0 < cost < 10**-digits / 2 else f"{sign}<${10**-digits:.{digits}f}"
     return text if len(text) <= MOST_COST else f"{sign}${count_text(round(cost))}"
 
 
@@ -132,25 +132,33 @@ def arranged(looks: Sequence[Look], sort: str, before: Sequence[int], keep: bool
 
 
 def print_table(file: TextIO, looks: Sequence[Look], every: int) -> None:
-    """Prints the rows once. Raises: OSError."""
-    terminal = file.isatty()
-    width = max(60, shutil.get_terminal_size().columns) if terminal else PIPED
-    paint, room = palette(file), widths(width)
-    lines = [paint("bold", _line([Text(name) for name in room], room))] if looks else []
+    """Prints the rows once; in a pipe nothing is cut. Raises: OSError."""
+    if file.isatty():
+        terminal = max(60, shutil.get_terminal_size().columns)
+        padding = PADDING if terminal >= CLOSE else 1
+        room = widths(terminal + padding, padding)  # the last column needs none
+    else:
+        padding, room = PADDING, widths(PIPED)
+        for look in looks:
+            for name, text in (("id", look.session), ("project", look.project), ("last tool", look.last_tool)):
+                room[name] = max(room[name], columns(visible(text, MOST_PIPED)) + 1)
+        room["prompt"] = MOST_PIPED
+    paint = palette(file)
+    lines = [paint("bold", _line([Text(name) for name in room], room, padding))] if looks else []
     for look in looks:
-        line = _line(row(look, room), room)
+        line = _line(row(look, room), room, padding)
         style: Style = "warn" if look.stalled else STATUSES.get(look.status, "dim")
         lines.append(paint(style, line[:1]) + line[1:])
     file.write("".join(f"{line}\n" for line in lines) + summary(looks, every, False) + "\n")
 
 
-def _line(cells: Sequence[Text], room: dict[str, int]) -> str:
+def _line(cells: Sequence[Text], room: dict[str, int], padding: int) -> str:
     right = ("turn", "calls", "err", "cost", "age")
     parts = [
         " " * max(0, width - columns(cell.plain)) + cell.plain if name in right else padded(cell.plain, width)
         for (name, width), cell in zip(room.items(), cells, strict=True)
     ]
-    return (" " * PADDING).join(parts).rstrip()
+    return (" " * padding).join(parts).rstrip()
 
 
 def summary(looks: Sequence[Look], every: int, filtered: bool) -> str:
