@@ -82,7 +82,7 @@ def test_periods_are_said_in_the_same_words_everywhere(home: Path, tmp_path: Pat
     assert whole == sum(parts) and all(parts)
     for command in (("sessions",), ("import", str(home), "--dry-run"), ("watch", "--json", "--once")):
         for wrong, told in (
-            (("--since", "tomorow"), "'tomorow' is no time; use today, yesterday"),
+            (("--since", "tomorow"), "'tomorow' is not a time; use today, yesterday"),
             (("--since", "today", "--until", "yesterday"), "the period is empty"),
             (("--timezone", "Europe/Berln"), "did you mean 'Europe/Berlin'?"),
             (("--timezone", "UTC", "--utc"), "cannot be used together"),

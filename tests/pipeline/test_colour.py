@@ -8,6 +8,7 @@ import pytest
 
 from agentv_stages.model.visible import columns
 from agentv_stream.colour import Palette, markdown_in_colour, outline_in_colour, palette, verdicts_in_colour
+from agentv_stream.reports.report_lines import fitted
 from support.consuming import STREAM, run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -94,3 +95,10 @@ def test_headings_are_bold_and_labels_dim() -> None:
     assert outline == "\x1b[1mClaude\x1b[0m\n  stream\n    \x1b[2mend:\x1b[0m result: x\n"
     assert markdown_in_colour("# Report\n- #1\n", Palette(on=True)) == "\x1b[1m# Report\x1b[0m\n- #1\n"
     assert markdown_in_colour("# Report\n", Palette()) == "# Report\n"
+
+
+def test_tables_of_a_report_are_aligned_where_they_fit() -> None:
+    report = "# R\n\nOne two three.\n\n| Name | Runs |\n|---|---:|\n| a\\|b | 1 |\n| 日本 | 1,000 |\n"
+    lines = fitted(report, 20).splitlines()
+    assert lines[4:] == ["| Name |  Runs |", "|------|------:|", "| a\\|b |     1 |", "| 日本 | 1,000 |"]
+    assert fitted(report, 10).splitlines()[2:] == ["One two", "three.", "", *report.splitlines()[4:]]

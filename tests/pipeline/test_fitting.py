@@ -61,7 +61,7 @@ def test_counts_are_rounded_before_a_name_is_cut(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COLUMNS", "44")
     out = Terminal()
     print_fitting(out, titles, [["2026-11-27 20:00", "1,234", "≥105,050,470", "~1,234.56"]], None, ())
-    assert out.getvalue().splitlines()[1] == "2026-11-27 20:00  1,234     ≥105M ~1,234.56"
+    assert out.getvalue().splitlines()[1] == "2026-11-27 20:00 1,234     ≥105M ~1,234.56"
 
 
 def test_a_pipe_gets_whole_names_and_counts() -> None:

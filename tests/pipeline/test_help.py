@@ -46,12 +46,13 @@ def test_the_help_fits_a_terminal_and_has_examples(name: str) -> None:
         (["completion"], "SHELL is missing; for example: agentv-stream completion bash\n"),
         (["show", "--tol", "Bash", "x"], "Unknown option '--tol'; did you mean '--tool'?\n"),
         (["watch", "--jsn"], "Unknown option '--jsn'; did you mean '--json'?\n"),
+        (["analyze", "--since", "1d"], "Unknown option '--since'; `agentv-stream analyze --help` lists them\n"),
         (
             ["schema", "transcrpt"],
             "unknown output 'transcrpt'; did you mean 'transcript'?\n",
         ),
         (["show", str(STREAM), "--tool", "Bsh"], "no call of 'Bsh' in this session; did you mean 'Bash'?\n"),
-        (["show", str(STREAM), "--turn", "x"], "--turn: 'x' is no range of turns; use 7, 3..5, 3.. or ..5\n"),
+        (["show", str(STREAM), "--turn", "x"], "--turn: 'x' is not a range of turns; use 7, 3..5, 3.. or ..5\n"),
     ],
     ids=lambda value: " ".join(map(str, value[:2])) if isinstance(value, list) else "",  # pyright: ignore[reportUnknownArgumentType]
 )

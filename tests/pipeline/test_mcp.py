@@ -121,7 +121,7 @@ async def test_nothing_outside_the_roots_can_be_named(name: str, logs: Path) -> 
 
 async def test_a_wrong_period_is_one_line(logs: Path) -> None:
     async with client(logs) as connected:
-        assert "'someday' is no time" in await refused(connected, "list_sessions", since="someday")
+        assert "'someday' is not a time" in await refused(connected, "list_sessions", since="someday")
 
 
 async def test_the_command_serves_on_standard_input_and_output(logs: Path) -> None:

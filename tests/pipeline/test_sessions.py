@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from agentv_stream.cli.listing import age
+from agentv_stream.discovery.dead_letter_files import fault_bytes, fault_lines
+from agentv_stream.errors import UsageError
 from support.consuming import finished_text
 from support.decoding import FIXTURES
 from support.growing_logs import claude_records
@@ -225,6 +228,33 @@ def test_faults_are_listed_shown_and_retried(home: Path) -> None:
     assert "1 of 1" in retried.stderr
     types = [json.loads(line)["type"] for line in retried.stdout.splitlines()]
     assert "tool_result" in types
+
+
+HOSTILE = ("a b", "a:0", "a::b", "two  blanks", "-n", "ünï日本", "\x1b[31mred", "line\nend", "bidi\u202eevil", "tab\t",
+           "\U0001f468\u200d\U0001f469", "\udcff\udcfe", "back\\slash", "'quote\"", "%s$HOME`x`")  # fmt: skip
+
+
+def test_every_name_that_is_listed_is_shown(tmp_path: Path) -> None:
+    """Names of files and folders in which something acts on a terminal, is not UTF-8, or looks like another part."""
+    for n, name in enumerate(HOSTILE):
+        for place in (tmp_path / f"{name}.dead-letters.jsonl", tmp_path / name / "x.dead-letters.jsonl"):
+            place.parent.mkdir(exist_ok=True)
+            fault = {"reason": "not-json", "file": "x", "row": 0, "offset": 0, "length": 6, "detail": ""}
+            place.write_text("".join(f"{json.dumps(fault | {'text': text})}\n" for text in ("other", f"text {n}")))
+    shown: Counter[str] = Counter()
+    for as_json in (False, True):
+        for line in fault_lines([tmp_path], as_json):
+            name = json.loads(line)["letter"] if as_json else line.partition("  not-json")[0]
+            assert as_json or not set("\x1b\n\t\u202e") & set(name)
+            shown[fault_bytes(name)] += 1
+    assert shown == {"other\n": 4 * len(HOSTILE), **{f"text {n}\n": 4 for n in range(len(HOSTILE))}}
+
+
+def test_a_name_of_two_files_is_refused(tmp_path: Path) -> None:
+    for name in ("a\t ", "a \t"):
+        (tmp_path / f"{name}.dead-letters.jsonl").touch()
+    with pytest.raises(UsageError, match="2 files are printed by this name"):
+        fault_bytes(f"{tmp_path}/a  .dead-letters.jsonl:0")
 
 
 def test_a_blob_that_leads_out_of_its_folder_is_not_read(home: Path) -> None:

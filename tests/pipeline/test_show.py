@@ -217,7 +217,7 @@ def test_ranges_of_turns_have_these_forms(text: str, turns: tuple[int | None, in
 
 @pytest.mark.parametrize("text", ["", "..", "x", "5..3", "1..2..3"])
 def test_what_is_no_range_of_turns_is_told(text: str) -> None:
-    with pytest.raises(UsageError, match="is no range of turns; use 7, "):
+    with pytest.raises(UsageError, match="is not a range of turns; use 7, "):
         turns_of(text)
 
 

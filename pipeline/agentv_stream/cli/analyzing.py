@@ -21,6 +21,7 @@ from agentv_stream.discovery.discover import find_sessions, only
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root, cache_file, find_roots
 from agentv_stream.discovery.show import open_log
+from agentv_stream.discovery.show_lines import whole_lines
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError
 from agentv_stream.sources.files import is_folder
 from agentv_stream.summary import SessionReader
@@ -28,6 +29,7 @@ from agentv_stream.units import count_text
 
 PIPED = 200  # columns where there is no terminal
 MOST_SHOWN = 3  # cites of a finding that people see
+MOST_TEXT = 1000  # columns of a finding
 
 
 def run_analyze(
@@ -87,7 +89,7 @@ def _json_lines(path: str, found: list[Finding], parts: Parts) -> Iterator[str]:
 
 def _lines(path: str, found: list[Finding], more: int, parts: Parts, paint: Palette) -> Iterator[str]:
     width = max(60, shutil.get_terminal_size().columns) if sys.stdout.isatty() else PIPED
-    yield paint("bold", visible(printable_path(path), width)) + "\n"
+    yield paint("bold", visible(printable_path(path))) + "\n"  # never wrapped, so that it can be copied
     if not found:
         yield "  nothing found\n"
     for finding in found:
@@ -95,12 +97,15 @@ def _lines(path: str, found: list[Finding], more: int, parts: Parts, paint: Pale
         if parts.redactor is not None:
             text = parts.redactor.hide(text.encode("utf-8", "replace")).decode()
         where = "" if finding.stream == MAIN else ", sub-agent"
-        yield f"  {paint('warn', f'{finding.kind:<20}')} {visible(text + where, width - 24)}\n"
+        first, *rest = whole_lines(visible(text + where, MOST_TEXT), width - 24, 0)
+        yield f"  {paint('warn', f'{finding.kind:<20}')} {first}\n"
+        yield from (f"{'':<23}{line}\n" for line in rest)
         facts = [*_costs(finding), *map(_place, finding.cites[:MOST_SHOWN])]
         if len(finding.cites) > MOST_SHOWN:
             facts.append("…")
         if facts:
-            yield f"  {'':<20} {paint('dim', visible(' · '.join(facts), width - 24))}\n"
+            for line in whole_lines(visible(" · ".join(facts), MOST_TEXT), width - 24, 0):
+                yield f"{'':<23}{paint('dim', line)}\n"
     if more:
         yield f"  and {counted(more, 'further finding')}\n"
     yield "\n"

@@ -24,7 +24,7 @@ def list_faults(places: Places = None, json: JsonLines = False) -> None:
     from agentv_stream.colour import palette
     from agentv_stream.discovery.dead_letter_files import fault_lines
 
-    print_made(lambda: fault_lines(places, json, palette(sys.stdout)))
+    print_made(lambda: fault_lines(places, json, palette(sys.stdout), sys.stdout.isatty()))
 
 
 @app.command(cls=PlainCommand)

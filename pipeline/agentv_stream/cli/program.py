@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from agentv_stream.cli.parameters import PAIR, PLACE, URL, Argument, Rest
-from agentv_stream.names import suggestion
+from agentv_stream.names import nearly
 
 
 def for_typer(function: Callable[..., None]) -> Callable[..., None]:
@@ -112,7 +112,9 @@ def _mistake(error: Any, options: dict[str, Any], command: str) -> str | None:
     """A message with the nearest option, or with an example; None for an error whose own message says enough."""
     kind = type(error).__name__  # typer's own classes, which it does not export
     if kind == "NoSuchOption":
-        return f"Unknown option {error.option_name!r}{suggestion(error.option_name, options, ('--help',))}"
+        near = nearly(error.option_name.lstrip("-"), [name.lstrip("-") for name in options if name[:2] == "--"])
+        hint = f"did you mean '--{near}'?" if near is not None else f"`{command} --help` lists them"
+        return f"Unknown option {error.option_name!r}; {hint}"
     if kind != "MissingParameter" or error.param is None or error.param.param_type_name != "argument":
         return None
     from agentv_stream.cli.examples import EXAMPLES

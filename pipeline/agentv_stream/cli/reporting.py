@@ -1,5 +1,6 @@
 """The implementation of `report`: compares, renders, writes, returns the exit code."""
 
+import shutil
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -54,10 +55,14 @@ def write_report(
 
             data = html(comparison, now).encode("utf-8", "replace")
         else:
+            from agentv_stream.reports.report_lines import fitted
             from agentv_stream.reports.report_text import markdown
 
+            text = markdown(comparison, now)
+            if place is None and sys.stdout.isatty():
+                text = fitted(text, max(60, shutil.get_terminal_size().columns))
             paint = palette(sys.stdout) if place is None else PLAIN
-            data = markdown_in_colour(markdown(comparison, now), paint).encode("utf-8", "replace")
+            data = markdown_in_colour(text, paint).encode("utf-8", "replace")
         if place is not None:
             publish_now(place, data)
         else:

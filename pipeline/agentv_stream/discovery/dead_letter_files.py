@@ -24,12 +24,13 @@ from agentv_stream.colour import PLAIN, Palette
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.outputs.naming import DEFAULT_ROOT, LETTERS, blob_folder
-from agentv_stream.sources.files import is_file, is_folder
+from agentv_stream.sources.files import is_file, is_folder, is_there
 
 if TYPE_CHECKING:
     from agentv_stages.redaction.redactor import Redactor
 
 MOST_SHOWN = 64 * 1024
+NEXT = "\n  "
 
 
 class Letter(Struct):
@@ -97,8 +98,13 @@ def data_of(letter: Letter, path: Path) -> bytes:
         return b""
 
 
-def fault_lines(places: list[Path] | None, as_json: bool, paint: Palette = PLAIN) -> Iterator[str]:
-    """One line per fault, which begins with its name for `fault_bytes`. Raises: SourceError."""
+def fault_lines(
+    places: list[Path] | None, as_json: bool, paint: Palette = PLAIN, stacked: bool = False
+) -> Iterator[str]:
+    """One line per fault, which begins with its name for `fault_bytes`; `stacked`: two, the name alone on the first.
+
+    Raises: SourceError.
+    """
     found = False
     for path in letter_files(places):
         for n, letter in enumerate(letters(path)):
@@ -109,7 +115,7 @@ def fault_lines(places: list[Path] | None, as_json: bool, paint: Palette = PLAIN
                 continue
             where = f"{visible(letter.file)} row {letter.row} offset {letter.offset} ({letter.length} bytes)"
             name, reason = paint("bold", visible(f"{path}:{n}")), paint("fail", visible(letter.reason, 40))
-            yield f"{name}  {reason}  {visible(letter.detail, 80)}  {paint('dim', where)}\n"
+            yield f"{name}{NEXT if stacked else '  '}{reason}  {visible(letter.detail, 80)}  {paint('dim', where)}\n"
     if not found and not as_json:
         yield "no faults\n"
 
@@ -119,7 +125,7 @@ def fault_bytes(place: str, redactor: "Redactor | None" = None) -> str:
     name, _, number = place.rpartition(":")
     if not name or not number.isdecimal():
         raise UsageError(f"{place!r}: expected FILE:NUMBER, as `faults list` says")
-    path = Path(name)
+    path = _found(name)
     for n, letter in enumerate(letters(path)):
         if n == int(number):
             data = data_of(letter, path)
@@ -129,6 +135,23 @@ def fault_bytes(place: str, redactor: "Redactor | None" = None) -> str:
             more = f"\n… {len(data) - MOST_SHOWN} bytes more" if len(data) > MOST_SHOWN else ""
             return visible(data[:MOST_SHOWN].decode("utf-8", "backslashreplace")) + more + "\n"
     raise UsageError(f"{path} has no letter {number}")
+
+
+def _found(name: str) -> Path:
+    """The file of a printed name, in which what acts on a terminal is escaped. Raises: UsageError, SourceError."""
+    path = Path()
+    for part in Path(name).parts:
+        if not is_there(path / part) and is_folder(path):
+            try:
+                names = [entry.name for entry in path.iterdir()]
+            except OSError as error:
+                raise SourceError(f"cannot read {path}: {error.strerror}") from error
+            like = [found for found in names if part in (visible(found), printable_path(found))]
+            if len(like) > 1:
+                raise UsageError(f"{visible(name)}: {len(like)} files are printed by this name")
+            part = like[0] if like else part
+        path /= part
+    return path
 
 
 def retry_faults(places: list[Path] | None, say: Callable[[str], None]) -> Iterator[str]:

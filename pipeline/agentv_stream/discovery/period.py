@@ -98,7 +98,7 @@ def _bound(option: str, text: str, zone: Zone, now_ms: int, days_later: int) -> 
         when = datetime.fromisoformat(text.strip())
         return zone.ms(when + timedelta(days=days_later) if _DAY.fullmatch(text.strip()) else when)
     except (ValueError, OverflowError):
-        raise UsageError(f"{option}: {text!r} is no time; use {FORMS}") from None
+        raise UsageError(f"{option}: {text!r} is not a time; use {FORMS}") from None
 
 
 def _local_name() -> str:

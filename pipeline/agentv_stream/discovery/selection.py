@@ -80,5 +80,5 @@ def turns_of(text: str) -> tuple[int | None, int | None]:
     match = _TURNS.fullmatch(text.strip())
     first, last = (int(match[n]) if match is not None and match[n] else None for n in (1, 3))
     if match is None or (first is None and last is None) or (first is not None and last is not None and first > last):
-        raise UsageError(f"--turn: {text!r} is no range of turns; use 7, 3..5, 3.. or ..5")
+        raise UsageError(f"--turn: {text!r} is not a range of turns; use 7, 3..5, 3.. or ..5")
     return (first, last) if match[2] else (first, first)

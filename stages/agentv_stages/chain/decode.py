@@ -28,6 +28,7 @@ from agentv_stages.model.fault import Fault, Reason
 from agentv_stages.model.payload import read_json, to_raw
 from agentv_stages.model.provider import REFUSED, DecodeContext, Dialect, RecordDecoder
 from agentv_stages.model.stage import Flushed
+from agentv_stages.model.visible import counted
 
 if TYPE_CHECKING:  # compiling the rules takes time, and most sessions are not redacted
     from agentv_stages.redaction.deltas import RedactDeltas
@@ -285,7 +286,9 @@ class Decode:
         elif rest:
             begun = rest.lstrip()[:1] == "{"
             reason: Reason = "torn" if begun and torn else "torn-middle" if begun else "not-json"
-            batch.fault(reason, record, f"{len(found)} objects salvaged, {len(rest)} characters left")
+            batch.fault(
+                reason, record, f"{counted(len(found), 'object')} salvaged, {counted(len(rest), 'character')} left"
+            )
         else:
             batch.fault("welded", record, f"{len(found)} objects on one line")
 
