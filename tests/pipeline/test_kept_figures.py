@@ -207,6 +207,26 @@ def test_entries_of_another_shape_are_read_again(logs: Path, tmp_path: Path) -> 
     assert figures(logs).cached > 0
 
 
+def test_damage_within_a_cache_changes_no_figure(logs: Path, tmp_path: Path) -> None:
+    """A changed digit in an entry, and bytes changed anywhere: SQLite sees the first not at all, the second late."""
+    plain = figures(logs, False)
+    figures(logs)
+    with closing(sqlite3.connect(database(tmp_path))) as file, file:
+        file.execute("UPDATE sessions SET entry = CAST(replace(entry, '1', '2') AS BLOB)")
+        file.execute("UPDATE headers SET entry = CAST(replace(entry, 'claude', 'qwen') AS BLOB)")
+    again = figures(logs)
+    assert again.cached == 0 and equal(again, plain)
+    whole, chance = database(tmp_path).read_bytes(), random.Random(7)
+    for _ in range(12):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 30, 3000))):
+            data[chance.randrange(100, len(data))] = chance.randrange(256)
+        database(tmp_path).write_bytes(data)
+        assert equal(figures(logs), plain)
+        assert equal(figures(logs), plain)
+        assert figures(logs).cached > 0 and not figures(logs).notes  # it is whole again
+
+
 def shown(*arguments: str | Path) -> Any:
     return CliRunner().invoke(build(["stats"]), ["stats", *map(str, arguments), "--engine", "serial"])
 

@@ -23,7 +23,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work
 from agentv_stream.costs.rates import Rates
-from agentv_stream.discovery.kept_file import KeptFile
+from agentv_stream.discovery.kept_file import KeptFile, sealed, unsealed
 from agentv_stream.discovery.kept_rates import load_rates, save_rates
 from agentv_stream.release import reading_version
 from agentv_stream.sources.folder import may_be_companions, parts_of
@@ -117,7 +117,7 @@ class KeptFigures:
         new_entries = dict(self._new())
         self.entries |= new_entries
         self._read = []
-        rows = [(self._mark, name, self._day, _encode(entry)) for name, entry in new_entries.items()]
+        rows = [(self._mark, name, self._day, sealed(name, _encode(entry))) for name, entry in new_entries.items()]
         used = [(self._day, self._mark, name) for name in self._stale if name in self._used]
         new = self._rates.new if self._rates is not None else {}
         if not (rows or used or new):
@@ -161,10 +161,12 @@ class KeptFigures:
                 found = database.execute(
                     "SELECT entry, day FROM sessions WHERE mark = ? AND name = ?", (self._mark, unit.name)
                 ).fetchone()
-                if found is not None:
+                entry, day = found if found is not None else (None, None)
+                data = unsealed(unit.name, entry)
+                if data is not None:
                     with suppress(msgspec.MsgspecError):
-                        entries[unit.name] = _decode(found[0])
-                        if found[1] < self._day:
+                        entries[unit.name] = _decode(data)
+                        if day != self._day:
                             self._stale.append(unit.name)
             if self._rates is not None:
                 load_rates(database, self._rates)

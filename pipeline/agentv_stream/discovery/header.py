@@ -216,8 +216,10 @@ class HeaderCache:
         with self._kept.opened() as database:
             if database is not None:
                 for path, entry in database.execute("SELECT name, entry FROM headers WHERE mark = ?", (self._by,)):
-                    with suppress(msgspec.MsgspecError):
-                        self._entries[path] = _decode(entry)
+                    data = kept_file.unsealed(path, entry)
+                    if data is not None:
+                        with suppress(msgspec.MsgspecError):
+                            self._entries[path] = _decode(data)
 
     def get(self, path: str, stat: os.stat_result, only: Provider | None = None) -> Header | None:
         """The header, from the cache if the file is unchanged. Raises: OSError, as `read_header`."""
@@ -239,11 +241,17 @@ class HeaderCache:
 
         Failure to write the cache is ignored.
         """
+        if self._kept is None:
+            return
+        from agentv_stream.discovery.kept_file import sealed
+
         gone = [path for path in self._entries if path not in paths and is_gone(path)]
         rows = [
-            (self._by, path, _encode(entry)) for path, entry in self._new.items() if printable_path(path) == path
-        ]  # JSON must be UTF-8
-        if self._kept is None or not (rows or gone):
+            (self._by, path, sealed(path, _encode(entry)))
+            for path, entry in self._new.items()
+            if printable_path(path) == path  # JSON must be UTF-8
+        ]
+        if not (rows or gone):
             return
         with self._kept.opened() as database:
             if database is not None:

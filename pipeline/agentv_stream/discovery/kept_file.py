@@ -1,7 +1,8 @@
 """The file of what commands keep between runs: figures and headers of sessions, and list prices. Private (0600).
 
 It contains no texts of sessions. A file that cannot be used is no error: its contents are read again, and
-`trouble` says why. A damaged one is set aside; one of a newer release is left alone.
+`trouble` says why. A damaged one is set aside; one of a newer release is left alone. Each entry has a checksum: SQLite
+does not notice a changed byte within a value.
 """
 
 import os
@@ -9,11 +10,12 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from zlib import crc32
 
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import prepare_folder
 
-VERSION = 2
+VERSION = 3
 """Of the tables. A file with another number is of another release: an older one begins anew."""
 _TABLES = """
 CREATE TABLE sessions (
@@ -26,6 +28,22 @@ CREATE TABLE rates (
     version TEXT NOT NULL, model TEXT NOT NULL, entry BLOB NOT NULL, PRIMARY KEY (version, model)
 ) WITHOUT ROWID;
 """
+
+
+_DAMAGES = {
+    getattr(sqlite3, f"SQLITE_{name}") for name in ("ERROR", "CORRUPT", "CONSTRAINT", "MISMATCH", "FORMAT", "NOTADB")
+}
+
+
+def sealed(name: str, data: bytes) -> bytes:
+    """The entry `name` for the file: its data behind their checksum."""
+    return b"%08x" % crc32(data, crc32(name.encode())) + data
+
+
+def unsealed(name: str, entry: object) -> bytes | None:
+    """The data of an entry; None if it is damaged."""
+    data = entry[8:] if isinstance(entry, bytes) else b""
+    return data if data and entry == sealed(name, data) else None
 
 
 class KeptFile:
@@ -48,28 +66,49 @@ class KeptFile:
         try:
             try:
                 database = _open(self._file)
-            except sqlite3.OperationalError:
-                raise
-            except sqlite3.DatabaseError:  # no database, or a damaged one
-                aside = self._file.with_name(f"{self._file.name}.damaged")
-                self._file.replace(aside)
-                self.notice = f"the cache was damaged; it is kept as {aside}, and all is read again"
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                if not _is_damage(error):
+                    raise
+                self._set_aside(self._file)
                 database = _open(self._file)
             if database is None:
                 self.trouble = f"the cache {self._file} is of a newer release; it is left as it is, and nothing is kept"
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
             self._fail(error)
         try:
             yield database
-        except sqlite3.Error as error:
-            self._fail(error)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not _is_damage(error):
+                self._fail(error)
+                return
+            if database is not None:
+                database.close()
+            try:
+                self._set_aside(self._file)
+            except OSError as second:
+                self._fail(second)
         finally:
             if database is not None:
                 database.close()
 
+    def _set_aside(self, file: Path) -> None:
+        """Raises: OSError."""
+        aside = file.with_name(f"{file.name}.damaged")
+        file.replace(aside)
+        file.with_name(f"{file.name}-journal").unlink(missing_ok=True)  # it would be applied to the new file
+        self.notice = f"the cache was damaged; it is kept as {aside}, and all is read again"
+
     def _fail(self, error: Exception) -> None:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         self.trouble = f"cannot use the cache {self._file}: {why}"
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether the contents are at fault, and not their use: a lock, a full or a read-only disk."""
+    if isinstance(error, UnicodeDecodeError):  # a text of the file, or an error's message that quotes one
+        return True
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _DAMAGES
 
 
 def clear(file: Path | None) -> int | None:

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 import msgspec
 
 from agentv_stream.costs.rates import Rates, installed_version, rates_if
-from agentv_stream.discovery.kept_file import KeptFile
+from agentv_stream.discovery.kept_file import KeptFile, sealed, unsealed
 from agentv_stream.discovery.places import cache_file
 from agentv_stream.sources.files import is_file
 
@@ -46,8 +46,10 @@ def load_rates(database: sqlite3.Connection, rates: Rates) -> None:
     """Adds the rates that earlier runs computed from the same version of the prices. Raises: sqlite3.Error."""
     version = (installed_version(),)
     for model, entry in database.execute("SELECT model, entry FROM rates WHERE version = ?", version):
-        with suppress(msgspec.MsgspecError):
-            rates.take(model, entry)
+        data = unsealed(model, entry)
+        if data is not None:
+            with suppress(msgspec.MsgspecError):
+                rates.take(model, data)
 
 
 def save_rates(database: sqlite3.Connection, rates: Rates) -> None:
@@ -55,4 +57,5 @@ def save_rates(database: sqlite3.Connection, rates: Rates) -> None:
     version = installed_version()
     database.execute("DELETE FROM rates WHERE version != ?", (version,))
     entries = (("", _encode(rates.table)), *((model, _encode(tiers)) for model, tiers in rates.new.items()))
-    database.executemany("INSERT OR REPLACE INTO rates VALUES (?, ?, ?)", [(version, *entry) for entry in entries])
+    rows = [(version, model, sealed(model, entry)) for model, entry in entries]
+    database.executemany("INSERT OR REPLACE INTO rates VALUES (?, ?, ?)", rows)

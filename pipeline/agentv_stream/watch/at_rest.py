@@ -47,7 +47,6 @@ class AtRest:
         cache: bool = True,
     ) -> None:
         self.views: dict[str, RestingView] = {}
-        self.notes: list[str] = []
         self._roots = [root for root in roots if not root.database]
         self._wanted, self._rates, self._engine = wanted, rates, engine
         self._kept = KeptFigures(cache_file() if cache else None, Work(results=False, apart=True), rates)
@@ -88,6 +87,11 @@ class AtRest:
         return (now_ms - self._sessions[name].updated_ms) / 1000 < SILENT_SECONDS
 
     @property
+    def notes(self) -> list[str]:
+        """The figures that could not be kept."""
+        return self._kept.notes
+
+    @property
     def pending(self) -> bool:
         """Whether sessions are to be read."""
         return bool(self._pending)
@@ -103,8 +107,6 @@ class AtRest:
                 self._kept.note(report)
                 read.append(report)
         self._kept.save()
-        if not self._pending:
-            self.notes = self._kept.notes
         released = list(chain.from_iterable(self._add(report, now_ms) for report in read))
         left -= {separate.name for report in read for separate in report.separate}
         return released + self._released(left)
