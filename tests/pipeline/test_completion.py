@@ -84,3 +84,22 @@ def test_bash_shows_what_may_follow(line: tuple[str, ...], found: str, tmp_path:
         ["bash", "-c", script], env=environment(PATH=path), capture_output=True, text=True, check=False
     )
     assert (done.stdout.split(), done.stderr) == ([found], "")
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [("agentv-stream faults l", ["list"]), ("agentv-stream stats --csv ./a", ["./agentv-stream", "./a.csv"])],
+)
+def test_fish_mixes_no_file_names_with_words(line: str, found: list[str], tmp_path: Path) -> None:
+    program = tmp_path / "agentv-stream"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agentv_stream "$@"\n')
+    program.chmod(0o755)
+    for name in ("a.csv", "list.csv"):
+        (tmp_path / name).touch()
+    variables = environment(PATH=f"{tmp_path}:{environment()['PATH']}", HOME=str(tmp_path))
+    script = f"agentv-stream completion fish | source; complete -C '{line}'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script], env=variables, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert sorted(row.partition("\t")[0] for row in done.stdout.splitlines()) == sorted(found)

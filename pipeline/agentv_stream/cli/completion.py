@@ -17,7 +17,8 @@ _agentv_stream() {
   local IFS=$'\\n'
   COMPREPLY=($(agentv-stream _complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
 }
-complete -o default -F _agentv_stream agentv-stream
+complete -o nosort -o default -F _agentv_stream agentv-stream 2>/dev/null ||
+  complete -o default -F _agentv_stream agentv-stream
 """,
     "zsh": """\
 #compdef agentv-stream
@@ -28,7 +29,7 @@ _agentv_stream() {
   if (( ${#found} )); then
     found=("${(@)found//:/\\\\:}")
     found=("${(@)found//$'\\t'/:}")
-    _describe agentv-stream found
+    _describe -V agentv-stream found
   else
     _files
   fi
@@ -38,9 +39,14 @@ compdef _agentv_stream agentv-stream
     "fish": """\
 function __agentv_stream
   set -l typed (commandline -opc) (commandline -ct)
-  agentv-stream _complete $typed[2..] 2>/dev/null
+  set -l found (agentv-stream _complete $typed[2..] 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c agentv-stream -a '(__agentv_stream)'
+complete -c agentv-stream -k -f -a '(__agentv_stream)'
 """,
 }
 HOW = {
