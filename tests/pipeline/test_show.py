@@ -151,6 +151,7 @@ def test_lines_are_broken_by_columns(width: int) -> None:
         assert "".join(lines) == text
         assert all(columns(line) <= width for line in lines)
     assert wrapped("a wordy line of words é", 12) == ["a wordy ", "line of ", "words é"]
+    assert wrapped("it subtracted instead of adding", 24) == ["it subtracted instead of ", "adding"]
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}-{path.name}")

@@ -214,9 +214,15 @@ def whole_lines(text: str, width: int, indent: int = 2) -> Iterator[str]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """A line as lines of at most `width` columns, broken at spaces, else between wide characters, else anywhere."""
+    """A line as lines of at most `width` columns, broken at spaces, else between wide characters, else anywhere.
+
+    The blank at which a line is broken stays at its end, and may be one column too many.
+    """
     if text.isascii():
-        return textwrap.wrap(text, width, drop_whitespace=False, break_on_hyphens=False) or [""]
+        pieces = textwrap.wrap(text, width, drop_whitespace=False, break_on_hyphens=False) or [""]
+        begun = [piece.startswith(" ") for piece in pieces[1:]]
+        ended = [piece + " " * blank for piece, blank in zip(pieces, [*begun, False], strict=True)]
+        return [ended[0], *(piece[blank:] for piece, blank in zip(ended[1:], begun, strict=True))]
     lines: list[str] = []
     while (fits := fitting(text, width)) < len(text):
         blank = text.rfind(" ", 0, fits) + 1
