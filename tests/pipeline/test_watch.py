@@ -448,4 +448,6 @@ def test_a_row_has_the_id_and_the_beginning_of_the_prompt(tmp_path: Path) -> Non
         assert cells["id"].plain == "aaaa-1"
         assert cells["prompt"].plain.rstrip("…") in "please work on aaaa-1"
         assert sum(room.values()) + 2 * len(room) <= terminal - 2
-        assert room["last tool"] >= len("Bash open for 1h")
+        assert room["last tool"] >= len("Bash open for 12m")
+        room = widths(terminal + 1, 1, reason=24)
+        assert room["last tool"] >= 24 and sum(room.values()) + len(room) - 1 <= terminal

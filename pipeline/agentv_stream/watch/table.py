@@ -15,12 +15,13 @@ PADDING = 2  # blanks around each column
 PIPED, MOST_PIPED = 200, 400  # columns where there is no terminal; of one value
 BAR = 2  # for a scroll bar
 FIXED = {"": 1, "id": 8, "agent": 8, "turn": 4, "calls": 5, "err": 3, "cost": 8, "age": 4}
-FLEXIBLE = {"project": (8, 24, 1), "last tool": (16, 48, 3), "prompt": (10, 200, 3)}  # `Bash open for 12m`
+FLEXIBLE = {"project": (8, 24, 1), "last tool": (17, 48, 3), "prompt": (10, 200, 3)}  # `Bash open for 12m`
 """Least and greatest width, and the share of the width that is left over."""
 ORDER = ("", "id", "agent", "project", "turn", "calls", "err", "cost", "last tool", "age", "prompt")
 SPARE = ("calls", "turn", "project", "cost", "agent")
 """Columns that a narrow terminal has no room for, in the order in which they are left out."""
 MOST_COST = 9
+LONG_REASON = 24  # `same call failed 3 times`
 WIDE, WIDE_ID = 110, 13  # ids that begin with a time differ late
 STYLES = {"complete": "green", "unknown": "dim"}
 CLOSE = 100  # below this, the printed table has one blank between columns
@@ -35,28 +36,27 @@ SORTS: dict[str, Callable[[Look], tuple[float, ...]]] = {
 """By name; the first is the usual one: hangs, then sessions at work, then the others."""
 
 
-def widths(columns: int, padding: int = PADDING) -> dict[str, int]:
-    """The columns that fit so many columns of a terminal, with their widths, in order."""
+def widths(columns: int, padding: int = PADDING, reason: int = 0) -> dict[str, int]:
+    """The columns that fit so many columns of a terminal, with their widths, in order. `reason` is the length of the
+    longest reason of a hang, which stands in the place of the last tool."""
     names = list(ORDER)
+    least = FIXED | {name: least for name, (least, _, _) in FLEXIBLE.items()}
+    least["last tool"] = max(least["last tool"], min(reason, LONG_REASON))
     for left_out in SPARE:
-        if _least(names, padding) <= columns:
+        if sum(least[name] + padding for name in names) <= columns:
             break
         names.remove(left_out)
-    room = {name: FIXED[name] if name in FIXED else FLEXIBLE[name][0] for name in names}
+    room = {name: least[name] for name in names}
     if columns >= WIDE:
         room["id"] = WIDE_ID
     left = columns - sum(room.values()) - padding * len(names)
     spare, shares = left, sum(FLEXIBLE[name][2] for name in names if name in FLEXIBLE)
     for name in (*(n for n in ("project", "last tool") if n in names), "prompt"):
-        least, most, share = FLEXIBLE[name]
-        more = left if name == "prompt" else min(most - least, spare * share // shares)
+        _, most, share = FLEXIBLE[name]
+        more = left if name == "prompt" else min(most - room[name], spare * share // shares)
         room[name] += more
         left -= more
     return room
-
-
-def _least(names: Sequence[str], padding: int) -> int:
-    return sum((FIXED[name] if name in FIXED else FLEXIBLE[name][0]) + padding for name in names)
 
 
 def sign(look: Look) -> Text:
@@ -136,7 +136,8 @@ def print_table(file: TextIO, looks: Sequence[Look], every: int) -> None:
     if file.isatty():
         terminal = max(60, shutil.get_terminal_size().columns)
         padding = PADDING if terminal >= CLOSE else 1
-        room = widths(terminal + padding, padding)  # the last column needs none
+        reason = max((len(look.stalled) for look in looks), default=0)
+        room = widths(terminal + padding, padding, reason)  # the last column needs no padding
     else:
         padding, room = PADDING, widths(PIPED)
         for look in looks:
