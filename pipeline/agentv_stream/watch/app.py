@@ -18,7 +18,7 @@ from textual.widgets import DataTable, Footer, Input, RichLog, Static
 from agentv_stages.model.visible import visible
 from agentv_stream.watch.feed import MOST_SHOWN, Feed
 from agentv_stream.watch.model import Look
-from agentv_stream.watch.table import BAR, SORTS, arranged, details, holds, row, summary, widths
+from agentv_stream.watch.table import BAR, RIGHT, SORTS, arranged, details, holds, row, summary, widths
 
 REFRESH_SECONDS = 0.5
 LINE_WIDTH = 400
@@ -169,7 +169,8 @@ class WatchApp(App[None]):
             self.table.clear(columns=True)
             self._looks = []
             for label, width in room.items():
-                self.table.add_column(label, width=width, key=label)
+                title = Text(label, justify="right" if label in RIGHT else "left")
+                self.table.add_column(title, width=width, key=label)
             self.refresh_rows()
 
     def on_unmount(self) -> None:

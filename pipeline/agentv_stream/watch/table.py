@@ -18,6 +18,7 @@ FIXED = {"": 1, "id": 8, "agent": 8, "turn": 4, "calls": 5, "err": 3, "cost": 8,
 FLEXIBLE = {"project": (8, 24, 1), "last tool": (17, 48, 3), "prompt": (10, 200, 3)}  # `Bash open for 12m`
 """Least and greatest width, and the share of the width that is left over."""
 ORDER = ("", "id", "agent", "project", "turn", "calls", "err", "cost", "last tool", "age", "prompt")
+RIGHT = ("turn", "calls", "err", "cost", "age")
 SPARE = ("calls", "turn", "project", "cost", "agent")
 """Columns that a narrow terminal has no room for, in the order in which they are left out."""
 MOST_COST = 9
@@ -154,9 +155,8 @@ def print_table(file: TextIO, looks: Sequence[Look], every: int) -> None:
 
 
 def _line(cells: Sequence[Text], room: dict[str, int], padding: int) -> str:
-    right = ("turn", "calls", "err", "cost", "age")
     parts = [
-        " " * max(0, width - columns(cell.plain)) + cell.plain if name in right else padded(cell.plain, width)
+        " " * max(0, width - columns(cell.plain)) + cell.plain if name in RIGHT else padded(cell.plain, width)
         for (name, width), cell in zip(room.items(), cells, strict=True)
     ]
     return (" " * padding).join(parts).rstrip()
