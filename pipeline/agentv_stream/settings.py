@@ -47,7 +47,7 @@ class Settings(Struct, frozen=True):
     `otel_file` a file of OTLP JSON lines. `otel_content` adds texts, inputs and outputs, redacted; `otel_old_names`
     earlier names of attributes. `machine` is put into results and spans, `auto` is the name of the host.
 
-    `log` is the form of what a long-running command reports on standard error: `plain` messages for people, or entries
+    `log` is the form in which a long-running command reports on standard error: `plain` messages for people, or entries
     with time, level and session as `json` or for a `console`.
 
     Raises: UsageError for a number or a word that is not allowed.

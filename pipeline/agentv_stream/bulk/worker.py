@@ -84,7 +84,7 @@ def tail_of(place: str, size: int) -> str:
 
 
 def unpacked_tail(place: str, size: int) -> str | None:
-    """As `tail_of` for the first `size` bytes of what a packed file contains; None if it contains fewer.
+    """As `tail_of` for the first `size` bytes of the contents of a packed file; None if it contains fewer.
 
     Raises: SourceError, OSError.
     """

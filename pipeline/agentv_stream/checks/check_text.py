@@ -189,65 +189,91 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
     """
     sources = Counter(name for check in checks for name in {case.case for case in check.cases})
     used: Counter[tuple[str, str]] = Counter()
-
-    def test_of(suite: ElementTree.Element, check: SourceCheck, case: str, name: str) -> ElementTree.Element:
-        title = clean(f"{name} [{check.source}]" if sources[case] > 1 else name)
-        used[clean(case), title] += 1
-        if (times := used[clean(case), title]) > 1:
-            return test_of(suite, check, case, f"{name} ({times})")
-        return ElementTree.SubElement(suite, "testcase", classname=clean(case), name=title)
-
     root = ElementTree.Element("testsuites", name="agentv-stream check")
     totals: Counter[str] = Counter()
     for check in checks:
-        suite = ElementTree.SubElement(root, "testsuite", name=clean(check.source))
-        seconds = f"{(check.duration_ms or 0) / 1000:.3f}"
-        suite.set("time", seconds)
-        if check.started_at is not None:
-            suite.set("timestamp", clean(check.started_at))
-        numbers = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
-        if check.error is not None:
-            test = ElementTree.SubElement(suite, "testcase", classname=clean(check.source), name="read")
-            ElementTree.SubElement(test, "error", message=clean(str(check.error)))
-            numbers["tests"] += 1
-            numbers["errors"] += 1
-        if check.run_failed:
-            test = ElementTree.SubElement(suite, "testcase", classname=clean(check.source), name="run")
-            ElementTree.SubElement(test, "error", message=clean(_how(check)))
-            numbers["tests"] += 1
-            numbers["errors"] += 1
-        for case in check.cases:
-            for result in case.evaluators:
-                numbers["tests"] += 1
-                test = test_of(suite, check, case.case, result.name)
-                if result.verdict == "fail":
-                    numbers["failures"] += 1
-                    failed = [a.text for a in result.assertions if not a.passed]
-                    message = clean(failed[0]) if failed else "failed"
-                    node = ElementTree.SubElement(test, "failure", message=message, type=clean(result.type))
-                    node.text = clean("\n".join(failed))
-                elif result.verdict == "skipped":
-                    numbers["skipped"] += 1
-                    ElementTree.SubElement(test, "skipped", message=clean(result.reason or ""))
-            numbers["tests"] += 1
-            test = test_of(suite, check, case.case, "case")
-            test.set("time", seconds)
-            if case.verdict == "fail":
-                numbers["failures"] += 1
-                text = f"score {case.score:.3f}, threshold {case.threshold:g}"
-                ElementTree.SubElement(test, "failure", message=text, type="case")
-            elif case.verdict == "skipped":
-                numbers["skipped"] += 1
-                ElementTree.SubElement(test, "skipped", message="every evaluator was skipped")
-        for name, number in numbers.items():
-            suite.set(name, str(number))
-        totals.update(numbers)
+        element = ElementTree.SubElement(root, "testsuite", name=clean(check.source))
+        totals.update(_Suite(element, check, sources, used).fill())
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(totals[name]))
     root.set("time", f"{sum(check.duration_ms or 0 for check in checks) / 1000:.3f}")
     ElementTree.indent(root)
     data: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return data + b"\n"
+
+
+class _Suite:
+    """The tests of one source. `sources` counts the sources of each case, `used` the tests of each class and name."""
+
+    def __init__(
+        self,
+        element: ElementTree.Element,
+        check: SourceCheck,
+        sources: Counter[str],
+        used: Counter[tuple[str, str]],
+    ) -> None:
+        self._element, self._check, self._sources, self._used = element, check, sources, used
+        self._seconds = f"{(check.duration_ms or 0) / 1000:.3f}"
+        self._numbers = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+
+    def fill(self) -> dict[str, int]:
+        """Adds all tests; returns how many there are, and how many did not pass."""
+        check = self._check
+        self._element.set("time", self._seconds)
+        if check.started_at is not None:
+            self._element.set("timestamp", clean(check.started_at))
+        if check.error is not None:
+            self._broken("read", str(check.error))
+        if check.run_failed:
+            self._broken("run", _how(check))
+        for case in check.cases:
+            for result in case.evaluators:
+                self._evaluator(case.case, result)
+            self._case(case)
+        for name, number in self._numbers.items():
+            self._element.set(name, str(number))
+        return self._numbers
+
+    def _broken(self, name: str, message: str) -> None:
+        self._numbers["tests"] += 1
+        self._numbers["errors"] += 1
+        test = ElementTree.SubElement(self._element, "testcase", classname=clean(self._check.source), name=name)
+        ElementTree.SubElement(test, "error", message=clean(message))
+
+    def _evaluator(self, case: str, result: Result) -> None:
+        test = self._test(case, result.name)
+        if result.verdict == "fail":
+            failed = [a.text for a in result.assertions if not a.passed]
+            node = self._failure(test, clean(failed[0]) if failed else "failed", clean(result.type))
+            node.text = clean("\n".join(failed))
+        elif result.verdict == "skipped":
+            self._skipped(test, clean(result.reason or ""))
+
+    def _case(self, case: CaseResult) -> None:
+        test = self._test(case.case, "case")
+        test.set("time", self._seconds)
+        if case.verdict == "fail":
+            self._failure(test, f"score {case.score:.3f}, threshold {case.threshold:g}", "case")
+        elif case.verdict == "skipped":
+            self._skipped(test, "every evaluator was skipped")
+
+    def _test(self, case: str, name: str) -> ElementTree.Element:
+        self._numbers["tests"] += 1
+        while True:
+            title = clean(f"{name} [{self._check.source}]" if self._sources[case] > 1 else name)
+            self._used[clean(case), title] += 1
+            times = self._used[clean(case), title]
+            if times == 1:
+                return ElementTree.SubElement(self._element, "testcase", classname=clean(case), name=title)
+            name = f"{name} ({times})"
+
+    def _failure(self, test: ElementTree.Element, message: str, kind: str) -> ElementTree.Element:
+        self._numbers["failures"] += 1
+        return ElementTree.SubElement(test, "failure", message=message, type=kind)
+
+    def _skipped(self, test: ElementTree.Element, message: str) -> None:
+        self._numbers["skipped"] += 1
+        ElementTree.SubElement(test, "skipped", message=message)
 
 
 def clean(text: str) -> str:

@@ -22,7 +22,7 @@ from agentv_stream.cli.telling import check_one_user, print_bytes, redact_messag
 from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
 from agentv_stream.outputs.publish import publish_now
-from agentv_stream.settings import from_process
+from agentv_stream.settings import Settings, from_process
 from agentv_stream.units import count_text
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def import_all(
     """Imports; returns the exit code. `when`: the arguments of `chosen_period`; `exported`: options of spans."""
     from agentv_stream.bulk.run import import_sessions  # here: `stats` shares the functions below
     from agentv_stream.cli.exporting import check_export
-    from agentv_stream.otel.options import export_of
-    from agentv_stream.redaction.redaction import redaction_of, redactor_for
+    from agentv_stream.redaction.redaction import redactor_for
 
     try:
         period, _ = chosen_period(*when)
@@ -96,43 +95,50 @@ def import_all(
             from agentv_stream.bulk.parquet import check_installed as check_parquet
 
             check_parquet()
-        options: dict[str, Any] = asdict(wanted) | {
-            "sync": settings.sync,
-            "period": period,
-            "redact": redaction_of(settings) or False,
-            "export": export_of(settings),
-            "machine": settings.machine,
-        }
-        if wanted.jsonl == "-":
-            options |= {"jsonl": None, "on_result": _print_line}
-        written = (
-            wanted.transcripts,
-            wanted.trajectories,
-            wanted.pages,
-            wanted.jsonl,
-            wanted.parquet,
-            options["export"],
-        )
-        if all(output is None for output in written):
-            options["transcripts"] = ".agentv/logs/{provider}"
+        options: dict[str, Any] = _options(wanted, settings) | {"period": period, "roots": roots}
         if wanted.specs and wanted.parquet is None and wanted.jsonl is None:
             raise UsageError("--check needs --parquet or --jsonl: verdicts are in the data set and in the results")
         if dry_run:
-            return _tell_plan(import_sessions(names, **options, roots=roots, dry_run=True), json)
+            return _tell_plan(import_sessions(names, **options, dry_run=True), json)
         with interruptible(), Progress(quiet or log is not None) as progress:
-            outcome = import_sessions(names, **options, roots=roots, on_found=progress.found, on_report=progress.report)
+            outcome = import_sessions(names, **options, on_found=progress.found, on_report=progress.report)
     except AgentvStreamError as error:
         say(error)
         return error.exit_code
     except KeyboardInterrupt as error:
         say("interrupted; the same command with --resume continues from here")
         return ended_by(error)
-    try:
-        if json is not None:
+    if json is not None:
+        try:
             write_json(json, report_json(outcome))
-    except SinkError as error:
-        say(error)
-        return error.exit_code
+        except SinkError as error:
+            say(error)
+            return error.exit_code
+    return _tell(outcome, quiet, log)
+
+
+def _options(wanted: Wanted, settings: Settings) -> dict[str, Any]:
+    """The arguments of `import_sessions`; without any output, transcripts are written."""
+    from agentv_stream.otel.options import export_of
+    from agentv_stream.redaction.redaction import redaction_of
+
+    export = export_of(settings)
+    options: dict[str, Any] = asdict(wanted) | {
+        "sync": settings.sync,
+        "redact": redaction_of(settings) or False,
+        "export": export,
+        "machine": settings.machine,
+    }
+    if wanted.jsonl == "-":
+        options |= {"jsonl": None, "on_result": _print_line}
+    written = (wanted.transcripts, wanted.trajectories, wanted.pages, wanted.jsonl, wanted.parquet, export)
+    if all(output is None for output in written):
+        options["transcripts"] = ".agentv/logs/{provider}"
+    return options
+
+
+def _tell(outcome: Outcome, quiet: bool, log: "Log | None") -> int:
+    """Reports an import; returns the exit code."""
     code = exit_code(outcome)
     if not quiet and log is None:
         print_summary(outcome)

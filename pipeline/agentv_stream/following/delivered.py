@@ -1,4 +1,4 @@
-"""What a followed session hands on: its merged events, and what is new in each batch.
+"""Hands on the events of a followed session: merged events, and the new part of each batch.
 
 A document is read as a whole again whenever it was rewritten: hashes of its events and messages are kept, so that each
 is handed on once.
@@ -79,10 +79,10 @@ class Delivery:
     def take(
         self, batch: Batch, observer: Observer, old: bool, rewritten: bool, identity: bytes | None = None
     ) -> Batch:
-        """Emits the new events of a batch that has passed all stages; returns the batch with only what is new.
+        """Emits the new events of a batch that has passed all stages; returns the batch with only its new part.
 
-        Of an `old` batch nothing is new, but later events are emitted as following it. Only parts of a `rewritten` file
-        are new that it did not contain before. `identity` is as in `MergedEvents.write`.
+        An `old` batch has no new part, but later events are emitted as following it. New in a `rewritten` file are only
+        the parts that it did not contain before. `identity` is as in `MergedEvents.write`.
         """
         new: Iterable[bool] = repeat(not old)
         batch_of_new = batch

@@ -41,7 +41,7 @@ BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one d
 
 
 class Counting(Listener):
-    """Counts what the stages found."""
+    """Counts records, events, calls and faults."""
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts

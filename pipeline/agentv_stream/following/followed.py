@@ -4,8 +4,8 @@
 
 A log that was truncated, rewritten or rotated continues as a further generation: repeated records are recognised by a
 hash and skipped, new ones are taken; nothing that was read is undone. Only a document (one JSON value that is rewritten
-as a whole) is read again from its beginning and its outputs are rewritten. Of a log that is read from its beginning at
-each change (a document, a session that is not known yet) the cursors keep only the files.
+as a whole) is read again from its beginning and its outputs are rewritten. The cursors keep only the files of a
+log that is read from its beginning at each change (a document, a session that is not known yet).
 """
 
 from collections.abc import Callable, Iterable
@@ -47,7 +47,7 @@ class Listener:
 
 @dataclass
 class Shared:
-    """What the sessions of a follower share. `emit` takes lines of merged events."""
+    """Resources that the sessions of a follower share. `emit` takes lines of merged events."""
 
     files: OpenFiles
     stores: Stores

@@ -37,7 +37,7 @@ class KnownFile:
 
 
 class KnownFiles:
-    """The files by path, and an index of those that are followed, rebuilt before new files are examined.
+    """The files by path, and an index of the followed ones, rebuilt before new files are examined.
 
     `found` is the last listing of all files; `apart` are files of sessions in the cursors that are not followed now.
     """

@@ -71,7 +71,7 @@ class Repair:
         self._look_at = begun + max(LOOK_SECONDS, (register.clock() - begun) * _SHARE)
 
     def lost(self, number: int, quietly: bool = True) -> None:
-        """The kept part of an output turned out to be damaged. `quietly` False: what was read of the log since the last
+        """The kept part of an output turned out to be damaged. `quietly` False: records read since the last
         commit may not have been delivered, and is delivered again.
         """
         self._make_again(number, "lost", quietly)

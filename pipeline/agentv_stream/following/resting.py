@@ -73,7 +73,7 @@ class Resting:
         self._act()
 
     def _look(self) -> None:
-        """Notes the events of sessions that grow, and of those that no longer do."""
+        """Notes the events of sessions that grow, and of sessions that no longer do."""
         register, actions = self._register, self._actions
         for number, stall in self._standings.look(register.hot) if self._standings is not None else ():
             session = register.wake(number) if actions is not None and actions.on_stalled else None

@@ -48,7 +48,7 @@ class Input:
         decode.open(self.printable_path, structs.replace(self.context, further=further))
 
     def restart(self, file: GrowingFile, delivered: bool) -> None:
-        """It is read from its beginning; with `delivered` what was read before is not delivered again."""
+        """It is read from its beginning; with `delivered` the part read before is not delivered again."""
         self.delivered_until = max(self.delivered_until, self.file.reader.offset) if delivered else 0
         self.file.files.close(self.file)
         self.file, self.repeated = file, Repeated()
@@ -57,7 +57,7 @@ class Input:
 class SessionFiles:
     """`main` is the path of the log, `inputs` are all files, `taken` the records that were read in them.
 
-    `stored` returns the hashes of those that the cursors have.
+    `stored` returns the hashes of the records in the cursors.
     """
 
     def __init__(self, main: str, stored: Callable[[], Counts]) -> None:
@@ -134,7 +134,7 @@ class SessionFiles:
         for n, log in enumerate(self.inputs):
             log.open(decode, n > 0 and log.further)
 
-    # --- what is read
+    # --- reading
 
     def keep_new(self, log: Input, batch: Batch) -> None:
         """Removes the records from a file's batch that the session has taken before."""

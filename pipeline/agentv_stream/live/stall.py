@@ -54,7 +54,7 @@ class OpenCall(Struct, frozen=True, array_like=True):
 
 
 class Progress(Struct, omit_defaults=True):
-    """Collects from the events of one session what the rule needs. Can be saved as JSON."""
+    """Collects the facts that the rule needs from the events of one session. Can be saved as JSON."""
 
     open_calls: dict[str, OpenCall] = {}
     last_event_ms: int | None = None

@@ -56,7 +56,7 @@ def link_of(run: Run, folder: Path | None) -> str | None:
 
 
 def places_of(run: Run) -> list[Path]:
-    """Where its transcript may be: as the run saw it, and beside the result, because both may have been moved."""
+    """Possible places of its transcript: as the run saw it, and beside the result, because both may have been moved."""
     return [] if run.transcript is None else [Path(run.transcript), run.path.parent / Path(run.transcript).name]
 
 

@@ -64,7 +64,7 @@ class AntigravityStore:
             yield StoredMessage(f"step-{number}", b'{"step":' + _encode(step) + b"}", settled=status in _ENDED)
 
     def holds(self, rowid: int, message_id: str) -> bool:
-        return False  # steps may be added before others: their numbers say nothing about what was read
+        return False  # steps may be added before others: their numbers do not show which were read
 
     def _id(self) -> str:
         found = self.connection.execute("SELECT cascade_id FROM trajectory_meta LIMIT 1").fetchone()

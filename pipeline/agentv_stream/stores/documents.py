@@ -63,7 +63,7 @@ class DocumentStore:
 
     @property
     def row_tables(self) -> tuple[RowTable, ...]:
-        """Where no column says when a document was written, its length does, which SQLite finds by reading it."""
+        """Where no column has the time of writing, the length of a document shows changes; SQLite reads it for that."""
         return tuple(RowTable(name, self._name(name), *self._changed(name)) for name in self.known)
 
     def _changed(self, name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What every store of sessions offers: its sessions, the messages of each, and the tables that show changes.
+"""The contract of a store of sessions: its sessions, the messages of each, and the tables that show changes.
 
 `opening.py` opens one.
 """

@@ -81,7 +81,7 @@ class Look(Known):
 
 @dataclass(frozen=True)
 class Activity:
-    """What a session did last, as far as its row needs it. `resting`: it waits for its user."""
+    """The last activity of a session, as far as its row needs it. `resting`: it waits for its user."""
 
     event_ms: int | None
     tool: str
@@ -245,7 +245,7 @@ class RestingView:
         return ""
 
     def is_at_rest(self, now_ms: int) -> bool:
-        """Whether its row tells all: it has ended, or was left. Otherwise only its log says whether it is stalled."""
+        """Whether its row is complete: it has ended, or was left. Otherwise only its log says whether it is stalled."""
         silent = (now_ms - self.last.event_ms) / 1000 if self.last.event_ms is not None else 0.0
         if silent > ABANDONED_SECONDS:
             return True

@@ -23,7 +23,7 @@ MOST_BYTES = 16 * 1024 * 1024
 
 
 class _Container:
-    """What was opened and not closed. A dict has pairs, a list items."""
+    """An opened value that is not closed yet. A dict has pairs, a list items."""
 
     def __init__(self, sign: str, name: str | None = None) -> None:
         self.closes = _CLOSES[sign]

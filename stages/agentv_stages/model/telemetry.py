@@ -18,7 +18,7 @@ Attributes: TypeAlias = Mapping[str, Any]
 
 
 class LogFact(Struct):
-    """What a log record says."""
+    """The content of a log record."""
 
     kind: RecordKind
     attributes: dict[str, Any] = {}
@@ -26,7 +26,7 @@ class LogFact(Struct):
 
 class Telemetry(Struct, frozen=True):
     """The log records of one agent: the beginning of their names, the attribute with the session's id, the agent's
-    tools. `read` returns None for a record that says nothing of the conversation. `versioned`: `service.version` is
+    tools. `read` returns None for a record that is not part of the conversation. `versioned`: `service.version` is
     that of the agent."""
 
     prefix: str

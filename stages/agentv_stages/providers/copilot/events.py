@@ -197,27 +197,18 @@ class EventsDecoder:
                 part += 1
         if pending.record is not None:
             pending.clear()
-        if data.toolRequests:
-            opened = state.open
-            for call in data.toolRequests:
-                call_id = call.toolCallId
-                if call_id in opened:
-                    continue
-                name = (
-                    (mcp_name(call.mcpServerName, call.mcpToolName) if call.mcpServerName else None)
-                    or call.name
-                    or "unknown"
-                )
-                at = PARTS[part] if part < len(PARTS) else f"-{part}"
-                events.append(ToolCall(source, at, message_id, call_id, name, arguments(call.arguments), parent, model))
-                part += 1
-                if len(opened) >= MOST_OPEN:
-                    oldest = next(iter(opened))
-                    del opened[oldest]
-                    state.parent_of.pop(oldest, None)
-                opened[call_id] = None
-                if agent or started_by:
-                    state.parent_of[call_id] = parent
+        for call in data.toolRequests or ():
+            call_id = call.toolCallId
+            if call_id in state.open:
+                continue
+            server = mcp_name(call.mcpServerName, call.mcpToolName) if call.mcpServerName else None
+            name = server or call.name or "unknown"
+            at = PARTS[part] if part < len(PARTS) else f"-{part}"
+            events.append(ToolCall(source, at, message_id, call_id, name, arguments(call.arguments), parent, model))
+            part += 1
+            self._open(call_id)
+            if agent or started_by:
+                state.parent_of[call_id] = parent
         if part == 0:
             batch.ignore("assistant.message/empty")
         state.release_usage(batch)
@@ -226,6 +217,15 @@ class EventsDecoder:
             events.append(
                 TokenUsage(plain if data.apiCallId else source, "", key, "call", model, output=data.outputTokens)
             )
+
+    def _open(self, call_id: str) -> None:
+        """A call was requested; of too many that are open the oldest is forgotten."""
+        opened = self.state.open
+        if len(opened) >= MOST_OPEN:
+            oldest = next(iter(opened))
+            del opened[oldest]
+            self.state.parent_of.pop(oldest, None)
+        opened[call_id] = None
 
     def _thought(self, line: wire.ThoughtLine, record: Record, batch: Batch) -> None:
         data = line.data

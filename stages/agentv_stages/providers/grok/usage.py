@@ -36,7 +36,7 @@ class Spending(Struct):
         return told >= (usage.input or 0) and written >= (usage.output or 0)
 
     def after(self, total: TokenUsage | None) -> "Spending":
-        """What remains of the calls when a run has ended with this total."""
+        """The calls that are not in the total with which a run has ended."""
         if total is None or not self.covers(total):
             return Spending()
         told, written = self.input + self.input_before, self.output + self.output_before

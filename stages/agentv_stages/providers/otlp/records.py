@@ -163,6 +163,6 @@ class _Turn:
 
 
 def normalizer(scope: str) -> Callable[[ToolCall], ToolCall] | None:
-    """What normalises a call of the agent whose records are the span's scope, by that agent's own tools."""
+    """A function that normalises a call by the tools of the agent whose scope the span has."""
     telemetry = KNOWN.get(scope)
     return None if telemetry is None else Normalize(telemetry.tools).call
