@@ -127,7 +127,7 @@ def run(
 ) -> None:
     """Run an agent, watch over it, and store its outputs."""
     from agentv_stream.cli.matrix import MatrixOptions, is_matrix, passed_on, run_matrix
-    from agentv_stream.cli.running import run_command
+    from agentv_stream.cli.running import RunArguments, run_command
 
     targets_named = tuple(approach or ())
     matrix = MatrixOptions(
@@ -182,9 +182,9 @@ def run(
         raise SystemExit(2)
     if several:
         raise SystemExit(run_matrix(matrix))
-    code = run_command(
-        command or [],
-        {
+    arguments = RunArguments(
+        command=tuple(command or ()),
+        settings={
             "provider": provider,
             "prompt": prompt,
             "stream_log": stream_log,
@@ -214,7 +214,7 @@ def run(
         stall=stall,
         grace=grace,
         cwd=cwd,
-        checks=check or [],
+        checks=tuple(check or ()),
         case=case,
         threshold=threshold,
         fail_fast=fail_fast,
@@ -224,6 +224,6 @@ def run(
         verbose=verbose,
         fixture=fixture,
         budget=budget,
-        variables=env or (),
+        variables=tuple(env or ()),
     )
-    raise SystemExit(code)
+    raise SystemExit(run_command(arguments))

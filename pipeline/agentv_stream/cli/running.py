@@ -3,7 +3,7 @@
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,104 +34,65 @@ from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.sources.files import is_there
 
 
-def run_command(
-    command: Sequence[str],
-    options: dict[str, Any],
-    *,
-    task: str | None,
-    approach: str | None,
-    targets: Path | None,
-    prompt_file: Path | None,
-    stdin: bool | None,
-    attempt: int | None,
-    repeat: int,
-    out: Path | None,
-    save_stream: bool,
-    timeout: float | None,
-    stall: float | None,
-    grace: float,
-    cwd: Path | None,
-    checks: Sequence[Path],
-    case: str | None,
-    threshold: float | None,
-    fail_fast: str | None,
-    dump_traces: bool,
-    include_trace: bool,
-    as_json: bool,
-    verbose: bool = False,
-    fixture: Path | None = None,
-    budget: float | None = None,
-    variables: Sequence[str] = (),
-) -> int:
+@dataclass(frozen=True)
+class RunArguments:
+    """The arguments of `run`; those that are settings of the session are in `settings`, by name."""
+
+    command: tuple[str, ...]
+    settings: dict[str, Any]
+    task: str | None
+    approach: str | None
+    targets: Path | None
+    prompt_file: Path | None
+    stdin: bool | None
+    attempt: int | None
+    repeat: int
+    out: Path | None
+    save_stream: bool
+    timeout: float | None
+    stall: float | None
+    grace: float
+    cwd: Path | None
+    checks: tuple[Path, ...]
+    case: str | None
+    threshold: float | None
+    fail_fast: str | None
+    dump_traces: bool
+    include_trace: bool
+    as_json: bool
+    verbose: bool
+    fixture: Path | None
+    budget: float | None
+    variables: tuple[str, ...]
+
+
+def run_command(arguments: RunArguments) -> int:
     """Runs the agent, as often as requested; returns the exit code."""
     supplied: StandardInput | None = None
+    prompt_file = arguments.prompt_file
     try:
-        settings, target = _settings(options, approach, targets, bool(command))
+        settings, target = _settings(arguments.settings, arguments.approach, arguments.targets, bool(arguments.command))
         SYNC.set(settings.sync)
         redacted_parts(settings)
         log = start_log(settings.log)
         if log is not None:
             settings = structs.replace(settings, live=False)
         check_export(settings)
-        wanted = stdin is True or _means_input(prompt_file)
-        supplied = take_input(say, wanted) if stdin is not False or wanted else None
+        wanted = arguments.stdin is True or _means_input(prompt_file)
+        supplied = take_input(say, wanted) if arguments.stdin is not False or wanted else None
         if prompt_file is not None:
-            settings = structs.replace(settings, prompt=_prompt_of(prompt_file, supplied, options.get("prompt")))
-        words, shown = (tuple(command), ()) if command else _target_command(target, settings.prompt)
-        if not command:
+            prompt = _prompt_of(prompt_file, supplied, arguments.settings.get("prompt"))
+            settings = structs.replace(settings, prompt=prompt)
+        options = _options(arguments, settings, target)
+        if not arguments.command:
             supplied = _target_input(target, settings.prompt, None if _means_input(prompt_file) else supplied)
         if supplied is not None and not settings.quiet:
             say(f"each attempt gets {supplied.size:,} bytes on standard input")
-        run_options = RunOptions(
-            command=words,
-            task=task if task is not None else case if case is not None else DEFAULT_TASK,
-            approach=approach if approach is not None else Path(words[0]).name,
-            folder=out if out is not None else DEFAULT_FOLDER,
-            cwd=cwd if cwd is not None else target.cwd if target is not None else None,
-            environment=variables_of(variables),
-            timeout=timeout if timeout is not None else target.timeout_seconds if target is not None else None,
-            stall=stall,
-            grace=grace,
-            save_stream=save_stream,
-            dump_traces=dump_traces,
-            include_trace=include_trace,
-            shown=shown,
-            stdin=supplied,
-            fixture=fixture,
-            budget_usd=budget,
-        )
-        if fixture is not None:
-            check_fixture(fixture, run_options.folder)
+        options = replace(options, stdin=supplied)
+        if options.fixture is not None:
+            check_fixture(options.fixture, options.folder)
         tune_memory()
-        codes: list[int] = []
-        reports: list[dict[str, Any]] = []
-        number = attempt
-        for _ in range(repeat):
-            live = open_checks(checks, case, fail_fast, run_options.task + "_", say, threshold)
-            if live is not None:
-                live.quiet, live.verbose = settings.quiet, verbose
-            if number is None:
-                number = claim_attempt(run_options.folder, run_options.task, run_options.approach)
-            else:
-                check_attempt(run_options.folder, run_options.task, run_options.approach, number)
-            options_now = run_options if command else _filled(run_options, target, settings.prompt, number)
-            if log is not None:
-                log("the agent is started", task=run_options.task, target=run_options.approach, attempt=number)
-            report = anyio.run(run_agent, options_now, settings, number, live)
-            reports.append(report.value)
-            codes.append(print_report(report, settings.quiet or log is not None))
-            if live is not None:
-                say(live.summary())
-            if log is not None:
-                _tell_attempt(report, number, log)
-            if as_json:
-                print_bytes(result_line(report))
-            if report.signalled is not None:
-                codes.append(128 + report.signalled)
-                break
-            number = number + 1 if attempt is not None else None
-        if log is not None:
-            _tell_totals(reports, log)
+        codes = _run_attempts(arguments, options, settings, target, log)
     except AgentvStreamError as error:
         say(error)
         return error.exit_code
@@ -141,6 +102,67 @@ def run_command(
         if supplied is not None:
             supplied.close()
     return codes[-1] if codes[-1] > 128 else worst(codes)
+
+
+def _options(arguments: RunArguments, settings: Settings, target: Target | None) -> RunOptions:
+    """The options of each attempt: the target's, where no argument has another value. Raises: UsageError."""
+    command = arguments.command
+    words, shown = (command, ()) if command else _target_command(target, settings.prompt)
+    return RunOptions(
+        command=words,
+        task=next((name for name in (arguments.task, arguments.case) if name is not None), DEFAULT_TASK),
+        approach=arguments.approach if arguments.approach is not None else Path(words[0]).name,
+        folder=arguments.out if arguments.out is not None else DEFAULT_FOLDER,
+        cwd=arguments.cwd if arguments.cwd is not None or target is None else target.cwd,
+        environment=variables_of(arguments.variables),
+        timeout=arguments.timeout if arguments.timeout is not None or target is None else target.timeout_seconds,
+        stall=arguments.stall,
+        grace=arguments.grace,
+        save_stream=arguments.save_stream,
+        dump_traces=arguments.dump_traces,
+        include_trace=arguments.include_trace,
+        shown=shown,
+        fixture=arguments.fixture,
+        budget_usd=arguments.budget,
+    )
+
+
+def _run_attempts(
+    arguments: RunArguments, options: RunOptions, settings: Settings, target: Target | None, log: Log | None
+) -> list[int]:
+    """Runs all attempts; returns the exit code of each, and that of a signal, which ends them."""
+    codes: list[int] = []
+    reports: list[dict[str, Any]] = []
+    number = arguments.attempt
+    for _ in range(arguments.repeat):
+        live = open_checks(
+            arguments.checks, arguments.case, arguments.fail_fast, options.task + "_", say, arguments.threshold
+        )
+        if live is not None:
+            live.quiet, live.verbose = settings.quiet, arguments.verbose
+        if number is None:
+            number = claim_attempt(options.folder, options.task, options.approach)
+        else:
+            check_attempt(options.folder, options.task, options.approach, number)
+        options_now = options if arguments.command else _filled(options, target, settings.prompt, number)
+        if log is not None:
+            log("the agent is started", task=options.task, target=options.approach, attempt=number)
+        report = anyio.run(run_agent, options_now, settings, number, live)
+        reports.append(report.value)
+        codes.append(print_report(report, settings.quiet or log is not None))
+        if live is not None:
+            say(live.summary())
+        if log is not None:
+            _tell_attempt(report, number, log)
+        if arguments.as_json:
+            print_bytes(result_line(report))
+        if report.signalled is not None:
+            codes.append(128 + report.signalled)
+            break
+        number = number + 1 if arguments.attempt is not None else None
+    if log is not None:
+        _tell_totals(reports, log)
+    return codes
 
 
 def _tell_attempt(report: RunReport, number: int, log: Log) -> None:
