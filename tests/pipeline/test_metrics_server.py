@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stream.refusals import Refusals
+from agentv_stream.logs import Refusals
 from support.growing_logs import claude_records
 
 

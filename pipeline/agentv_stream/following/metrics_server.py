@@ -22,7 +22,7 @@ from agentv_stream.following.follow import Follower
 from agentv_stream.following.metrics_page import metrics_text
 from agentv_stream.following.running import Running
 from agentv_stream.following.service_log import Say
-from agentv_stream.refusals import Refusals
+from agentv_stream.logs import Refusals
 from agentv_stream.sources.files import is_there
 
 MOST_REQUEST = 8192

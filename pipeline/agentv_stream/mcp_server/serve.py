@@ -15,10 +15,10 @@ from agentv_stages.model.visible import counted
 from agentv_stream.discovery.period import Period, named_zone, period_of
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.extras import extra
+from agentv_stream.logs import Refusals
 from agentv_stream.mcp_server.answers import Answer, Answers
 from agentv_stream.mcp_server.bounded_input import bound_input
 from agentv_stream.mcp_server.flow import Flow, bound_output
-from agentv_stream.refusals import Refusals
 from agentv_stream.release import running_version
 
 MOST_AT_ONCE = 4
