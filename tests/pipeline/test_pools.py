@@ -105,3 +105,27 @@ def test_a_worker_that_is_ended_leaves_no_file_behind_whatever_it_was_at(tmp_pat
     worker.join()
     assert worker.exitcode == 128 + signal.SIGTERM
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_signal_that_another_thread_takes_does_not_disturb_the_start_of_a_process() -> None:
+    """A progress line's thread took Ctrl-C: its handler then raised in the main thread, whose signals were blocked."""
+    over, reached = threading.Event(), False
+    other = threading.Thread(target=over.wait)
+    other.start()
+    taken, wakeup = os.pipe()
+    os.set_blocking(wakeup, False)
+    before = signal.set_wakeup_fd(wakeup)
+    try:
+        with pytest.raises(KeyboardInterrupt), leaving.undisturbed():
+            assert other.ident is not None
+            signal.pthread_kill(other.ident, signal.SIGINT)
+            os.read(taken, 1)
+            reached = True
+        assert reached
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.set_wakeup_fd(before)
+        over.set()
+        other.join()
+        os.close(taken)
+        os.close(wakeup)

@@ -96,18 +96,31 @@ def obey_parent() -> None:
 
 @contextmanager
 def undisturbed() -> Generator[None]:
-    """Blocks signals that end this process while others are started within this context.
+    """Holds signals that end this process while others are started within this context; they count at its end.
 
-    Python only prints an exception raised by a handler during a fork; and a child at first has its parent's handlers.
+    Python only prints an exception raised by a handler during a fork; and a child at first has its parent's handlers. A
+    process that is started when a handler raises is in no pool, so nobody ends it. Blocking the signals does not do
+    where there are threads: another thread takes the signal, and the handler still runs in the main one.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    held: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number))}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
+        for number in handlers if is_main else ():
+            signal.signal(number, lambda number, frame: held.append(number))
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        try:
+            for number in handlers if is_main else ():
+                signal.signal(number, handlers[number])
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in dict.fromkeys(held):
+            signal.raise_signal(number)
 
 
 def _end_after(sentinel: int) -> None:
