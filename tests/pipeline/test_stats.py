@@ -154,6 +154,8 @@ def test_a_plot_has_a_title_costs_and_gaps_for_days_without_sessions(tmp_path: P
     assert "Coding agents by day: 3 sessions, 23 tool calls" in texts
     assert {"tool calls", "input tokens", "output tokens", "cost"} <= set(texts)
     assert any(text.startswith(("$0.09", "~$")) for text in texts), texts
+    _run("stats", tmp_path, EXAMPLES / "claude.jsonl", *options, "--by", "all", "--no-prices")
+    assert "≥$0.09" in re.findall(r"<text[^>]*>([^<]*)</text>", place.read_text(encoding="utf-8"))
 
 
 @pytest.mark.filterwarnings("error")

@@ -168,13 +168,18 @@ def _tokens(known: Sequence[Figures | None], name: str, color: str) -> _Further:
 
 
 def _costs(known: Sequence[Figures | None]) -> _Further:
-    """Reported costs, and estimates where the agent reported none; `~` marks a sum with estimates."""
+    """Reported costs, and estimates where the agent reported none. `~` marks a sum with estimates, `≥` one in which
+    some sessions have neither."""
     values = [(f.cost_pico + f.filled_pico) / PICO if f is not None else 0.0 for f in known]
-    texts = [
-        "" if f is None else f"{'~' if f.filled_pico else ''}{_dollars(value, 0)}" if f.costed or f.filled_pico else "?"
-        for f, value in zip(known, values, strict=True)
-    ]
+    texts = ["" if f is None else _cost_text(f, value) for f, value in zip(known, values, strict=True)]
     return _Further("cost", _COST, values, texts)
+
+
+def _cost_text(figures: Figures, cost: float) -> str:
+    if not figures.costed and not figures.filled_pico:
+        return "?"
+    bound = "≥" if figures.silent.get("cost_usd", 0) > figures.filled else ""
+    return f"{bound}{'~' if figures.filled_pico else ''}{_dollars(cost, 0)}"
 
 
 def _with_gaps(groups: Sequence[tuple[str, Figures]], by: Dimension) -> Sequence[tuple[str, Figures | None]]:
