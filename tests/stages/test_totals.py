@@ -96,7 +96,7 @@ def test_sums_that_are_kept_up_to_date_are_those_that_are_made_anew(seed: int) -
 
 def test_figures_below_zero_are_none() -> None:
     told = tokens(usage(0, "a", input=-7, cached=3, output=5, reasoning=-1), usage(1, "b", input=10, output=-2))
-    assert (told["input"], told["cached"], told["output"], told["reasoning"]) == (10, 3, None, None)
+    assert (told["input"], told["cached"], told["output"], told["reasoning"]) == (None, 3, None, None)
     assert told["output_at_least"] == 5
     assert tokens(usage(0, "a", scope="session", input=-7, output=5))["input"] is None
 

@@ -243,7 +243,7 @@ class Totals:
         changed = {**self._calls.streams(), **state.segments, **state.sessions} if known is None else known
         streams = self._by_stream(changed)
         since = None if known is None or state.covering is not None else self._sum_since(streams)
-        total = since or self.tokens()
+        total = since or self._sum()
         if known is None:
             state.ended_streams, state.covered = {}, {}
         for stream in changed:
@@ -294,9 +294,15 @@ class Totals:
 
     def tokens(self) -> Tokens:
         """The session's tokens, sub-agents included."""
-        state = self.state
-        if state.unknowable:
+        if self.state.unknowable:
             return Tokens()
+        total = self._sum()
+        if total.blind:
+            total.input = None
+        return total
+
+    def _sum(self) -> Tokens:
+        state = self.state
         if state.covering is not None:
             total = self._grown(state.covering, ALL, self._calls.of(ALL)).copy()
             for own in self._apart().values():

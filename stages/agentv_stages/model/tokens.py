@@ -17,6 +17,11 @@ def is_unsure(usage: TokenUsage) -> bool:
     return not usage.output_final or usage.output is None
 
 
+def is_blind(usage: TokenUsage) -> bool:
+    """Whether a model call says what came out, and not what went in."""
+    return usage.input is None and usage.output is not None
+
+
 class Tokens(Struct, gc=False):
     """Sums as docs/metrics.md defines them; a field that no record reports stays None."""
 
@@ -29,6 +34,7 @@ class Tokens(Struct, gc=False):
     unsure: int = 0  # model calls whose output was only a placeholder, or is not in the log
     cost_pico: int | None = None  # in 1e-12 dollars: a sum of binary fractions depends on the order
     web_searches: int | None = None  # that the server made: billed per use, not by tokens
+    blind: int = 0  # model calls whose output is in the log, but not their input
 
     def add(self, other: "Tokens | TokenUsage", sign: int = 1) -> None:
         """Adds another sum or one model call; with `sign` -1, subtracts it."""
@@ -48,9 +54,11 @@ class Tokens(Struct, gc=False):
             self.web_searches = (self.web_searches or 0) + sign * other.web_searches
         if type(other) is TokenUsage:
             self.unsure += sign * is_unsure(other)
+            self.blind += sign * is_blind(other)
             cost = pico(other.cost_usd) if other.cost_usd is not None else None
         else:
             self.unsure += sign * other.unsure  # type: ignore[union-attr]  # narrowed by `type`, which mypy does not follow
+            self.blind += sign * other.blind  # type: ignore[union-attr]  # as above
             cost = other.cost_pico  # type: ignore[union-attr]  # as above
         if cost is not None:
             self.cost_pico = (self.cost_pico or 0) + sign * cost
@@ -91,11 +99,14 @@ class TokenTotals(Keyed, frozen=True):
 
 
 def token_totals(tokens: Tokens) -> TokenTotals:
-    """The public form: an output that is only a lower bound is `output_at_least`, and `output` is None."""
+    """The public form: an output that is only a lower bound is `output_at_least`, and `output` is None. So is `input`
+    where a call does not say its own.
+    """
+    known_input = None if tokens.blind else tokens.input
     bound = tokens.output if tokens.unsure and tokens.output is not None else UNSET
     output = tokens.output if bound is UNSET else None
     return TokenTotals(
-        tokens.input, tokens.cached, tokens.cache_write, tokens.cache_write_1h, output, tokens.reasoning, bound
+        known_input, tokens.cached, tokens.cache_write, tokens.cache_write_1h, output, tokens.reasoning, bound
     )
 
 

@@ -23,6 +23,8 @@ def token_usage(source: Source, key: str, usage: Usage, model: str | None, final
 def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float | None) -> TokenUsage:
     """The session's total over all its models, sub-agents included."""
     known = by_model.values()
+    silent = any(m.input_tokens is None is not m.output_tokens for m in known)
+    mute = any(m.output_tokens is None is not m.input_tokens for m in known)
     cached = known_sum(m.cache_read_input_tokens for m in known)
     written = known_sum(m.cache_creation_input_tokens for m in known)
     plain = known_sum(m.input_tokens for m in known)
@@ -32,11 +34,11 @@ def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float |
         "modelUsage",
         "session",
         None,
-        None if plain is None else plain + (cached or 0) + (written or 0),
+        None if plain is None or silent else plain + (cached or 0) + (written or 0),
         cached,
         written,
         known_sum(m.cache_creation_ephemeral_1h_input_tokens for m in known),
-        known_sum(m.output_tokens for m in known),
+        None if mute else known_sum(m.output_tokens for m in known),
         known_sum(m.thinking_tokens for m in known),
         True,
         True,

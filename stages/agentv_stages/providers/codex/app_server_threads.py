@@ -26,8 +26,9 @@ from agentv_stages.model.event import (
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.recent import remember
 from agentv_stages.model.times import epoch_ms
+from agentv_stages.model.tokens import known_sum
 from agentv_stages.providers.codex.app_server_catalogue import REVERTED
-from agentv_stages.providers.codex.app_server_wire import AppThread, AppUsage, Params
+from agentv_stages.providers.codex.app_server_wire import AppThread, AppTokens, AppUsage, Params
 from agentv_stages.providers.codex.stream import ItemStream, State, spawned
 from agentv_stages.providers.codex.wire import Item
 
@@ -184,8 +185,10 @@ class Threads(ItemStream):
         answer only after a result: then the next call belongs to another answer.
         """
         state, thread = self.state, p.thread_id or ""
-        total = usage.total.total_tokens if usage.total is not None else None
-        last = usage.last
+        spent, last = usage.total or AppTokens(), usage.last
+        total = spent.total_tokens
+        if total is None:
+            total = known_sum((spent.input_tokens, spent.output_tokens))
         if last is None or total is None or state.over.again(f"{thread}:{total}"):
             batch.ignore("thread/tokenUsage/updated")
             return

@@ -50,6 +50,8 @@ def session_usage(source: Source, answers: Sequence[tuple[Usage, TokenUsage]], t
         if cost is None and not sums.known():
             return None
         tokens = (sums.input, sums.cached, sums.cache_write, None, sums.output, sums.reasoning)
+        if total.promptTokens is None and total.completionTokens not in (None, sums.output):  # it is of more answers
+            tokens = (None, None, None, None, total.completionTokens, None)
     else:  # the log does not say what of the rest was cached, or reasoning
         details = total.promptTokensDetails or TotalDetails()
         beside = (details.cachedTokens or 0) + (details.cacheWriteTokens or 0)

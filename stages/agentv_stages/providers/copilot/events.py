@@ -212,11 +212,25 @@ class EventsDecoder:
         if part == 0:
             batch.ignore("assistant.message/empty")
         state.release_usage(batch)
-        if data.outputTokens and data.apiCallId not in state.usage_keys:
-            key = f"{data.apiCallId}:{data.outputTokens}" if data.apiCallId else message_id  # as in `usage`
-            events.append(
-                TokenUsage(plain if data.apiCallId else source, "", key, "call", model, output=data.outputTokens)
-            )
+        if data.apiCallId not in state.usage_keys:
+            self._output(data, plain if data.apiCallId else source, message_id, batch)
+
+    def _output(self, data: wire.AssistantMessage, source: Source, message_id: str, batch: Batch) -> None:
+        """The output of a model call whose usage has no record. A call without it counts where others have it: their
+        sum is a lower bound.
+        """
+        state, key = self.state, message_id
+        if data.apiCallId:
+            key = f"{data.apiCallId}:{data.outputTokens}"  # as in `usage`
+        if data.outputTokens:
+            batch.events.append(TokenUsage(source, "", key, "call", data.model, output=data.outputTokens))
+            if not state.output_known and state.silent:
+                batch.events.append(TokenUsage(source, "-silent", "silent", "call", data.model))
+            state.output_known = True
+        elif data.outputTokens is None and not data.chunkIndex:
+            state.silent = True
+            if state.output_known:
+                batch.events.append(TokenUsage(source, "", key, "call", data.model))
 
     def _open(self, call_id: str) -> None:
         """A call was requested; of too many that are open the oldest is forgotten."""

@@ -57,6 +57,9 @@ class EventsState(Struct):
     compactions: Usage | None = None
     """Tokens of all compactions, which a run's totals omit."""
     usage_keys: list[str] = []
+    output_known: bool = False
+    silent: bool = False
+    """Whether some answers have their output without a record of usage, and whether some have none at all."""
     usage: TokenUsage | None = None
     """Usage of a model call whose answer is about to come."""
     repeats: Repeats = field(default_factory=Repeats, name="told")

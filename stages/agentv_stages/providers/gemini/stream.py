@@ -217,8 +217,9 @@ def total(source: Source, stats: Stats) -> TokenUsage:
             if share.total_tokens
         ]
         model = busy[0] if len(busy) == 1 else None
+    sure = reasoning is not None  # without the grand total thoughts may be missing
     return TokenUsage(
-        source, "", "stats", "session", model, used, stats.cached, None, None, output, reasoning, True, True
+        source, "", "stats", "session", model, used, stats.cached, None, None, output, reasoning, sure, True
     )
 
 

@@ -70,7 +70,10 @@ def model_call(
     thoughts: int | None,
     total: int | None,
 ) -> TokenUsage:
-    """One model call. Output includes thoughts, unless the total shows that they are counted separately."""
+    """One model call. Output includes thoughts, unless the total shows that they are counted separately. Where nothing
+    shows it, the output is a lower bound.
+    """
+    shown = not thoughts or (prompt is not None and total is not None)
     if thoughts and output is not None and prompt is not None and total == prompt + output + thoughts:
         output += thoughts
-    return TokenUsage(source, "", key, "call", model, prompt, cached, None, None, output, thoughts)
+    return TokenUsage(source, "", key, "call", model, prompt, cached, None, None, output, thoughts, shown)
