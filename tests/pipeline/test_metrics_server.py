@@ -17,10 +17,23 @@ import pytest
 from agentv_stream.logs import Refusals
 from support.growing_logs import claude_records
 
+Running = tuple[str, "subprocess.Popen[bytes]", Path]
+
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]", Path]]:
+def running(tmp_path: Path) -> Iterator[Running]:
     """A tail with metrics on a free port; gives its address."""
+    yield from tail(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a tail for tests that only ask."""
+    for address, _, _ in tail(tmp_path_factory.mktemp("asked")):
+        yield address
+
+
+def tail(tmp_path: Path) -> Iterator[Running]:
     logs = tmp_path / "logs"
     logs.mkdir()
     (logs / "aaaa-1.jsonl").write_bytes(b"\n".join(claude_records("aaaa-1", 5)) + b"\nnot json\n")
@@ -63,30 +76,30 @@ def asked(address: str, host: str, method: str = "GET") -> bytes:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:9464", "localhost:1", "LOCALHOST.", "[::1]:9464", "::1", ""])
-def test_loopback_answers_who_asks_for_it(running: tuple[str, object, object], host: str) -> None:
-    assert asked(running[0], host).startswith(b"HTTP/1.1 200 ")
+def test_loopback_answers_who_asks_for_it(address: str, host: str) -> None:
+    assert asked(address, host).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:9464", "127.0.0.1.evil.example", "localhost.evil", "[x]"]
 )
-def test_a_page_whose_name_leads_here_gets_nothing(running: tuple[str, object, object], host: str) -> None:
-    assert asked(running[0], host).startswith(b"HTTP/1.1 403 ")
+def test_a_page_whose_name_leads_here_gets_nothing(address: str, host: str) -> None:
+    assert asked(address, host).startswith(b"HTTP/1.1 403 ")
 
 
-def test_a_name_behind_what_is_read_of_a_question_is_no_way_in(running: tuple[str, object, object]) -> None:
-    name, _, port = running[0].removeprefix("http://").partition(":")
+def test_a_name_behind_what_is_read_of_a_question_is_no_way_in(address: str) -> None:
+    name, _, port = address.removeprefix("http://").partition(":")
     with socket.create_connection((name, int(port)), timeout=5) as client:
         client.sendall(b"GET /metrics?" + b"a" * 8192 + b" HTTP/1.1\r\n")  # Host: evil.example comes after it
         assert client.recv(12) == b"HTTP/1.1 431"
 
 
-def test_a_host_of_blanks_holds_up_nobody(running: tuple[str, object, object]) -> None:
-    assert asked(running[0], " " * 8000 + "x:x").startswith(b"HTTP/1.1 200 ")
+def test_a_host_of_blanks_holds_up_nobody(address: str) -> None:
+    assert asked(address, " " * 8000 + "x:x").startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_question_for_the_head_gets_no_body(running: tuple[str, object, object]) -> None:
-    head, _, body = asked(running[0], "127.0.0.1", "HEAD").partition(b"\r\n\r\n")
+def test_a_question_for_the_head_gets_no_body(address: str) -> None:
+    head, _, body = asked(address, "127.0.0.1", "HEAD").partition(b"\r\n\r\n")
     assert (head[:12], body) == (b"HTTP/1.1 200", b"")
 
 
@@ -95,8 +108,7 @@ def metric(address: str, name: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(f"agentv_stream_{name}"))
 
 
-def test_what_was_read_is_counted(running: tuple[str, "subprocess.Popen[bytes]", Path]) -> None:
-    address, _, _ = running
+def test_what_was_read_is_counted(address: str) -> None:
     for _ in range(200):
         if metric(address, "sessions ") == 1:
             break
@@ -109,8 +121,7 @@ def test_what_was_read_is_counted(running: tuple[str, "subprocess.Popen[bytes]",
     assert 0 < metric(address, "open_files") < 100
 
 
-def test_health_reads_and_other_paths_are_refused(running: tuple[str, "subprocess.Popen[bytes]", Path]) -> None:
-    address, _, _ = running
+def test_health_reads_and_other_paths_are_refused(address: str) -> None:
     status, text = get(f"{address}/health")
     assert (status, json.loads(text)["status"]) == (200, "ok")
     with pytest.raises(urllib.error.HTTPError, match="404") as refused:
@@ -118,7 +129,7 @@ def test_health_reads_and_other_paths_are_refused(running: tuple[str, "subproces
     refused.value.close()
 
 
-def test_sigterm_ends_it_well(running: tuple[str, "subprocess.Popen[bytes]", Path]) -> None:
+def test_sigterm_ends_it_well(running: Running) -> None:
     address, process, folder = running
     for _ in range(200):
         if metric(address, "records_total") == 17:
@@ -187,7 +198,7 @@ def ended_log(process: "subprocess.Popen[bytes]") -> list[dict[str, Any]]:
     return entries
 
 
-def test_five_hundred_connections_are_refused_in_one_line(running: tuple[str, Any, Path]) -> None:
+def test_five_hundred_connections_are_refused_in_one_line(running: Running) -> None:
     address, process, _ = running
     name, _, port = address.removeprefix("http://").partition(":")
     clients = [socket.create_connection((name, int(port)), timeout=30) for _ in range(500)]
@@ -199,7 +210,7 @@ def test_five_hundred_connections_are_refused_in_one_line(running: tuple[str, An
     assert sorted(entry["reason"] for entry in refused) == ["16 requests at once", "slower than 5 s"]
 
 
-def test_a_giant_request_is_one_line(running: tuple[str, Any, Path]) -> None:
+def test_a_giant_request_is_one_line(running: Running) -> None:
     address, process, _ = running
     name, _, port = address.removeprefix("http://").partition(":")
     before = metric(address, "resident_memory_bytes")
@@ -212,7 +223,7 @@ def test_a_giant_request_is_one_line(running: tuple[str, Any, Path]) -> None:
     assert entry["reason"] == "longer than 8192 bytes"
 
 
-def test_a_slow_client_is_let_go_in_one_line(running: tuple[str, Any, Path]) -> None:
+def test_a_slow_client_is_let_go_in_one_line(running: Running) -> None:
     address, process, _ = running
     name, _, port = address.removeprefix("http://").partition(":")
     clients = [socket.create_connection((name, int(port)), timeout=60) for _ in range(8)]
