@@ -11,16 +11,15 @@ from agentv_stages.trajectory.build import MAKERS
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.sources.files import read_pieces
 from agentv_stream.stores.rows import read_session
-from support.decoding import corpus
 from support.fixture_logs import LOGS
 from support.reading_back import SPEC, differences
-from support.recorded_logs import FOLDERS
+from support.recorded_logs import FOLDERS, recordings
 from support.scenarios.dialects import WRITERS
 from support.scenarios.writer import Writer
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 EXAMPLES = settings(
-    max_examples=5, deadline=None, derandomize=True, suppress_health_check=SLOW, phases=[Phase.generate]
+    max_examples=3, deadline=None, derandomize=True, suppress_health_check=SLOW, phases=[Phase.generate]
 )
 
 
@@ -58,7 +57,7 @@ def test_a_random_session_of_any_dialect(writer: Writer, data: st.DataObject) ->
 def test_every_recording(folder: str) -> None:
     found: dict[str, object] = {}
     read = 0
-    for path in sorted(corpus(folder).rglob("*.json*")):
+    for path in recordings(folder):
         try:
             differing = differences(read_pieces(path), str(path))
         except (NotALog, EmptyInput):

@@ -10,11 +10,11 @@ from agentv_stages.redaction.vault import Vault
 from agentv_stream.checks.spec import load_spec
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.redaction.fast_search import fast_search
-from support.decoding import corpus, read
+from support.decoding import read
 from support.planted import Planter
+from support.recorded_logs import recordings
 from support.redacted_facts import facts_of
 
-LARGEST = 2_000_000  # bytes of a recording
 SPEC = r"""
 tests:
   - id: all
@@ -38,14 +38,12 @@ tests:
     "folder", ["clients", "features", "samples", "wild", "bobbin", "agtrace", "new-agents", "otlp"]
 )
 def test_ids_figures_and_verdicts_of_recordings_are_those_of_the_original(folder: str, tmp_path: Path) -> None:
-    root = corpus(folder)
     (tmp_path / "spec.yaml").write_text(SPEC)
     cases = load_spec(tmp_path / "spec.yaml").cases
-    files = sorted(p for p in root.rglob("*.json*") if p.is_file() and p.stat().st_size < LARGEST)
     may_match = fast_search(expressions())
     seen = replaced = 0
     log = tmp_path / "log.jsonl"
-    for path in files:
+    for path in recordings(folder):
         log.write_bytes(Planter().plant(read(path), 8))
         redactor = Redactor(b"k" * 32, may_match=may_match, vault=Vault())
         try:
