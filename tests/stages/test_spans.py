@@ -13,9 +13,10 @@ from agentv_stages.sinks.span_options import SpanOptions
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import summarize
 from support.consuming import SESSION
-from support.decoding import corpus
+from support.decoding import read
 from support.fixture_logs import LOGS
 from support.made_sessions import claude_session
+from support.recorded_logs import recordings
 from support.spans import WITH_CONTENT, attributes, last_of_each, spans_of
 
 TYPES: dict[str, type] = {"string": str, "int": int, "double": float, "boolean": bool, "string[]": list}
@@ -78,19 +79,17 @@ def test_the_spans_of_every_agent_have_the_pinned_names_and_types(path: Path) ->
 
 
 def test_the_spans_of_all_recordings_have_the_pinned_names_and_types_in_any_cut() -> None:
-    root = corpus("clients").parent
     options, seen = SpanOptions(content=True, old_names=True), 0
-    for path in sorted(path for path in root.rglob("*.json*") if path.suffix in (".json", ".jsonl") and path.is_file()):
-        data = path.read_bytes()
+    for path in recordings(""):
+        data = read(path)
         try:
             spans = spans_of(path, options)
         except (NotALog, EmptyInput):
             continue
         check_form(spans, old_names=True)
         seen += 1
-        if len(data) < 1_000_000:
-            pieces = [data[at : at + 10_007] for at in range(0, len(data), 10_007)]
-            assert last_of_each(spans_of(path, options, pieces)) == last_of_each(spans), path
+        pieces = [data[at : at + 10_007] for at in range(0, len(data), 10_007)]
+        assert last_of_each(spans_of(path, options, pieces)) == last_of_each(spans), path
     assert seen > 100
 
 

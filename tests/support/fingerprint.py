@@ -70,7 +70,7 @@ def folder_commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
         options = [*places, "--parquet", "{out}/data", "--engine", engine, "-q", "--json", "{out}/report.json"]
         yield f"import {engine}", ["import", *options, str(folder)]
     yield "stats by model", ["stats", "--by", "model", "--json", "-", "-q", str(folder)]
-    yield "tail", ["tail", "--once", "--root", str(folder), "--out", "{out}", "--state", "{out}/state", "-q"]
+    yield "tail", ["tail", "--once", str(folder), "--out", "{out}", "--state", "{out}/state", "-q"]
     yield "sessions", ["sessions", "--json", "--root", str(folder)]
 
 
