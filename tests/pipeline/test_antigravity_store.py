@@ -1,5 +1,6 @@
 """Antigravity's conversations: protobuf by field numbers, the database, and the real ones against a naive decoder."""
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,11 +15,12 @@ from hypothesis import strategies as st
 from agentv_stages.providers.antigravity import PROVIDER
 from agentv_stages.providers.antigravity.protobuf import STEP, read_message
 from agentv_stream import summarize
+from agentv_stream.bulk.find import find_units
 from agentv_stream.stores.changes import revisions
 from agentv_stream.stores.database import StoreError
 from agentv_stream.stores.opening import list_sessions
 from agentv_stream.stores.rows import read_rows, read_session
-from support.decoding import best, check_laws, check_odd_shapes, corpus, dialect, records
+from support.decoding import FIXTURES, best, check_laws, check_odd_shapes, corpus, dialect, records
 
 ID = "0a6f1c52-3d7e-4b19-8c40-5e9d2b7a1f63"
 STEPS = dialect(PROVIDER, "antigravity-steps")
@@ -123,6 +125,19 @@ def test_a_conversation_has_its_calls_outcomes_tokens_and_end(path: Path) -> Non
     assert best(PROVIDER, log) == ("antigravity-steps", 1.0)
     check_laws(STEPS, log)
     check_odd_shapes(PROVIDER, log)
+
+
+def test_below_a_folder_a_database_counts_only_without_a_transcript_of_its_session(path: Path, tmp_path: Path) -> None:
+    home = tmp_path / "antigravity-cli"
+    database = home / "conversations" / path.name
+    database.parent.mkdir(parents=True)
+    path.rename(database)
+    assert [unit.name for unit in find_units([str(home)])] == [f"{database}#{ID}"]
+    logs = home / "brain" / ID / ".system_generated" / "logs"
+    logs.mkdir(parents=True)
+    transcript = shutil.copy(FIXTURES / "antigravity" / "transcript.jsonl", logs)
+    assert [unit.name for unit in find_units([str(home)])] == [str(transcript)]
+    assert [unit.name for unit in find_units([str(database)])] == [f"{database}#{ID}"]
 
 
 def test_a_step_that_goes_on_is_not_final(path: Path) -> None:

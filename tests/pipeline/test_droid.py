@@ -54,6 +54,16 @@ def test_settings_sub_agents_and_forks_belong_together(folder: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("beside", ["stream", "session"])
+def test_other_settings_beside_a_log_are_not_its_settings(beside: str, tmp_path: Path) -> None:
+    path = Path(shutil.copy(FIXTURES / "droid" / f"{beside}.jsonl", tmp_path))
+    alone = summarize(path)
+    content = {"model": "x", "tokenUsage": SPENT} if beside == "stream" else {"editor.tabSize": 4, "model": "x"}
+    path.with_suffix(".settings.json").write_text(json.dumps(content))
+    found = summarize(path)
+    assert (found.tokens, found.session, found.unknown) == (alone.tokens, alone.session, alone.unknown)
+
+
 SCRIPT = [("Read", "ok"), ("Execute", "error"), ("Read", "error"), ("Execute", "ok")]
 """What the scripted model asked for, and what came of it."""
 RECORDED = {

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from agentv_stages.providers import NAMES, get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, printable
@@ -216,10 +217,18 @@ def stores_in(folder: str, databases: list[str], older: bool, failed: Trouble) -
         if unread is not None:
             failed.append((place, StoreError(unread)))
         for session in without_children(sessions):
+            if _has_log(place, session):
+                continue
             known = kept.get(session.id)
             if known is None or (place != folder and (session.updated_ms or 0) > known[0]):
                 kept[session.id] = (session.updated_ms or 0, _stored(place, session))
     yield from (unit for _, unit in kept.values())
+
+
+def _has_log(place: str, session: "StoredSession") -> bool:
+    """Whether the session is also in a log of its own, which counts instead."""
+    logs = get_provider(session.provider).logs_of_database if session.provider in NAMES else None
+    return logs is not None and any(map(is_file, logs(place)))
 
 
 def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:

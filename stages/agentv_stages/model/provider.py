@@ -245,7 +245,8 @@ class Provider(Struct, frozen=True):
     a decoder needs it. `titles` reads the file in which an agent keeps the titles of all sessions. `kept_outputs` is
     the folder in which the agent keeps outputs that are too large for the log at a path. `store` describes the tables
     of its database. `owns_store` decides whether a session in a database that several agents share is this agent's, by
-    the version that wrote it.
+    the version that wrote it. `logs_of_database` gives the paths of logs that hold the same session as a database. If
+    there is such a log, it counts, and the database is read only if it is named itself.
     """
 
     name: str
@@ -265,3 +266,4 @@ class Provider(Struct, frozen=True):
     titles: TitleIndex | None = None
     kept_outputs: Callable[[str], str | None] | None = None
     store: StoreTable | DocumentTable | None = None
+    logs_of_database: Callable[[str], tuple[str, ...]] | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, Head, LogRoot, Provider, Start
-from agentv_stages.providers.antigravity.companions import companions
+from agentv_stages.providers.antigravity.companions import companions, logs_of_database
 from agentv_stages.providers.antigravity.steps import LOSSES as STEPS_LOSSES
 from agentv_stages.providers.antigravity.steps import StepsDecoder
 from agentv_stages.providers.antigravity.stream import LOSSES as STREAM_LOSSES
@@ -117,4 +117,5 @@ PROVIDER = Provider(
     aliases=("agy", "antigravity-cli"),
     roots=tuple(LogRoot(f"~/.gemini/{home}", None, "", _LOGS) for home in _HOMES),
     companions=companions,
+    logs_of_database=logs_of_database,
 )

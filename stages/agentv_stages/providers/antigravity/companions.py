@@ -15,6 +15,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_AGENTS = 1024
 EVER = 1 << 62
 _MARK = b'"INVOKE_SUBAGENT"'
+_DATABASE = re.compile(r"((?:.*/)?)conversations/([\w-]{1,64})\.db\Z", re.DOTALL)
 _CHILD = re.compile(r'"conversationId":\s*"([\w-]{1,64})"')
 
 
@@ -42,6 +43,12 @@ def companions(path: str, folder: Folder) -> list[Companion]:
                 found += _copies(brain, child, stream, folder) if FULL in files[0] else []
                 todo.append(files[0])
     return found
+
+
+def logs_of_database(path: str) -> tuple[str, ...]:
+    """The transcripts that the session in `conversations/<id>.db` may have in `brain/<id>`."""
+    found = _DATABASE.match(path.replace("\\", "/"))
+    return () if found is None else tuple(f"{found[1]}brain/{found[2]}/{LOGS}/{name}" for name in (FULL, SHORT))
 
 
 def _copies(brain: str, session: str, stream: str, folder: Folder) -> list[Companion]:

@@ -11,6 +11,8 @@ from agentv_stages.providers.droid.wire import Entry, decode_entry
 _HEAD = 4096
 _WHOLE = 64 * 1024 * 1024
 _CALLED = b'"callingSessionId"'
+_SESSION = re.compile(rb'"session_start"|"message"\s*:\s*\{')
+_SETTINGS = (b'"tokenUsage"', b'"autonomyLevel"', b'"reasoningEffort"', b'"providerLockTimestamp"')
 _SUFFIX = re.compile(r"\.jsonl(?:\.gz|\.zst)?\Z")
 
 
@@ -65,8 +67,10 @@ def _agents(base: str, folder: Folder) -> dict[str, list[tuple[str, str | None, 
 
 
 def _settings(path: str, folder: Folder) -> str | None:
+    """The settings beside a session. A stream has none, whatever is beside it, and other programs have such files."""
     files = folder.glob(_SUFFIX.sub(".settings.json*", path))
-    return files[0] if files else None
+    own = bool(files) and _SESSION.search(folder.read(path, _HEAD)) is not None
+    return files[0] if own and any(name in folder.read(files[0], _WHOLE) for name in _SETTINGS) else None
 
 
 def _entry(line: bytes) -> Entry | None:

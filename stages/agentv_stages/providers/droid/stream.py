@@ -204,7 +204,8 @@ class StreamDecoder:
 
     def _completion(self, line: Line, record: Record, source: Source, batch: Batch) -> None:
         state = self.state
-        if has_value(line.finalText) and (state.closed or not state.spoken) and text_of(text_json(line.finalText)):
+        new = not state.done and (state.closed or not state.spoken)  # a repeated line is no new answer
+        if new and has_value(line.finalText) and text_of(text_json(line.finalText)):
             answer = self._answer(line.id or "completion", record)
             batch.events.append(AssistantText(source, "", answer, text_json(line.finalText), model=state.model))
         if line.usage is not None:

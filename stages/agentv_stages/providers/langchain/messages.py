@@ -131,6 +131,8 @@ class MessagesDecoder:
 
     def _message(self, kind: str, message: Message, place: str, source: Source, record: Record, batch: Batch) -> None:
         message_id = message.id or f"m{record.row}{place}"
+        if message.id:
+            source = self.context.source(record, None, message.id)  # a message that comes again has its id again
         if kind == "ai":
             self._answer(message, message_id, place, source, batch)
         elif kind == "human":

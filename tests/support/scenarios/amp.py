@@ -1,0 +1,92 @@
+"""A scenario as Amp prints it (`amp -x … --stream-json`).
+
+Shapes: one run of April 2026. A line is a whole answer without an id and a time; nothing tells a denial.
+"""
+
+from typing import Any
+
+from support.scenarios.scenario import Answer, Call, Scenario, Verb
+from support.scenarios.writer import (
+    CWD,
+    Nameless,
+    Writer,
+    Written,
+    counts_as,
+    is_whole,
+    json_lines,
+    no_broken_answers,
+    no_empty_answers,
+    no_inner,
+    tokens_of,
+)
+
+SESSION = "T-7d1f60e1-9b3d-4a57-8e21-7d4f0a6b5c98"
+VERBS: tuple[Verb, ...] = ("read", "search", "find", "edit", "create", "run", "plan", "fetch", "unknown", "delegate")
+
+
+def asked(call: Call) -> tuple[str, dict[str, Any]]:
+    """Amp's own tool and its arguments."""
+    told: dict[str, tuple[str, dict[str, Any]]] = {
+        "read": ("Read", {"path": call.target}),
+        "search": ("finder", {"query": call.target}),
+        "find": ("glob", {"filePattern": call.target}),
+        "edit": ("edit_file", {"path": call.target, "old_str": "a", "new_str": call.text}),
+        "create": ("create_file", {"path": call.target, "content": call.text}),
+        "run": ("shell_command", {"command": call.target}),
+        "plan": ("task_list", {"action": "create", "title": call.text}),
+        "fetch": ("read_web_page", {"url": call.target}),
+        "delegate": ("oracle", {"task": call.text}),
+    }
+    return told.get(call.verb, (call.target, {"x": call.text}))
+
+
+def blocks(answer: Answer) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    if answer.thinking:
+        found.append({"type": "thinking", "thinking": answer.thinking})
+    if answer.text:
+        found.append({"type": "text", "text": answer.text})
+    for call in answer.calls:
+        name, arguments = asked(call)
+        found.append({"type": "tool_use", "id": f"toolu_{call.number:04d}", "name": name, "input": arguments})
+    return found
+
+
+def write(scenario: Scenario) -> Written:
+    lines: list[Any] = [{"type": "system", "subtype": "init", "cwd": CWD, "session_id": SESSION, "tools": ["Bash"]}]
+
+    def add(kind: str, content: list[dict[str, Any]], **members: Any) -> None:
+        message = {"role": kind, "content": content, **members}
+        lines.append({"type": kind, "message": message, "parent_tool_use_id": None, "session_id": SESSION})
+
+    add("user", [{"type": "text", "text": scenario.prompts[0].text}])
+    for answer in scenario.answers:
+        if answer.whole and not answer.empty:
+            used = answer.usage
+            usage = {"input_tokens": used.fresh, "output_tokens": used.output, "max_tokens": 200_000}
+            usage |= {"cache_read_input_tokens": used.cached, "cache_creation_input_tokens": used.written}
+            add("assistant", blocks(answer), stop_reason="end_turn" if answer.final else "tool_use", usage=usage)
+        for call in answer.results:
+            own = {"tool_use_id": f"toolu_{call.number:04d}", "content": call.output}
+            add("user", [{"type": "tool_result", **own, "is_error": call.outcome != "ok"}])
+    if scenario.end == "complete":
+        end = {"type": "result", "subtype": "success", "is_error": False, "duration_ms": 4200, "session_id": SESSION}
+        lines.append({**end, "num_turns": len(scenario.answers), "result": scenario.answers[-1].text})
+    return Written("stream.jsonl", json_lines(lines))
+
+
+def not_empty(answer: Answer) -> bool:
+    return is_whole(answer) and not (answer.final and not answer.text and not answer.thinking)
+
+
+WRITERS = (
+    Writer(
+        "amp-stream",
+        write,
+        VERBS,
+        losses=(no_inner, no_broken_answers, no_empty_answers, counts_as("error", ("denied",))),
+        tokens=tokens_of(not_empty, "reasoning"),
+        prompts=1,
+        nameless=Nameless("a line has neither an id nor a time", lambda record: record.get("type") != "result"),
+    ),
+)
