@@ -14,6 +14,7 @@ from agentv_stages.providers.antigravity.protobuf import ERROR, GENERATION, STEP
 from agentv_stream.stores.database import Tables, text
 from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 
+PROVIDER = "antigravity"
 _TABLES = {
     "trajectory_meta": {"cascade_id"},
     "steps": {"idx", "status", "step_payload"},
@@ -42,7 +43,7 @@ class AntigravityStore:
 
     def sessions(self) -> list[StoredSession]:
         first, last = (self._created(order) for order in ("", "DESC"))
-        return [StoredSession(self._id(), None, None, None, None, first, last, self._model(), provider="antigravity")]
+        return [StoredSession(self._id(), PROVIDER, None, None, None, None, first, last, self._model())]
 
     def opening(self, session: StoredSession) -> bytes:
         return b'{"session":' + _encode({"model": session.model, "id": session.id}) + b"}"

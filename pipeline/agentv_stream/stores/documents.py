@@ -57,7 +57,7 @@ class DocumentStore:
                 session_id = text(session) or text(folder)
                 if session_id:
                     times = (time_ms(whole(created)), time_ms(whole(updated)))
-                    stored = StoredSession(session_id, None, None, text(folder), None, *times, provider=table.provider)
+                    stored = StoredSession(session_id, table.provider, None, None, text(folder), None, *times)
                     found.setdefault(session_id, stored)
         return list(found.values())
 

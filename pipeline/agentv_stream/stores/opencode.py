@@ -19,6 +19,7 @@ from msgspec import Struct
 from agentv_stages.model.store import Stage
 from agentv_stream.stores.database import StoreError, Tables, newer_tables, text, time_ms, whole
 from agentv_stream.stores.opencode_lines import (
+    PROVIDER,
     facts_line,
     message_line,
     parts_line,
@@ -89,7 +90,15 @@ class OpenCodeDatabase:
                 created, updated, idle = time_ms(row[5]), time_ms(row[6]), time_ms(row[8])
                 last = max(updated, idle) if updated is not None and idle is not None else updated
                 yield StoredSession(
-                    name, text(row[1]), text(row[2]), text(row[3]), text(row[4]), created, last, _model(row[7])
+                    name,
+                    PROVIDER,
+                    text(row[1]),
+                    text(row[2]),
+                    text(row[3]),
+                    text(row[4]),
+                    created,
+                    last,
+                    _model(row[7]),
                 )
 
     @property

@@ -15,7 +15,7 @@ from msgspec import Struct
 from agentv_stages.model.store import Stage
 from agentv_stream.sources.files import is_folder
 from agentv_stream.stores.database import time_ms
-from agentv_stream.stores.opencode_lines import facts_line, parts_line, stage_of
+from agentv_stream.stores.opencode_lines import PROVIDER, facts_line, parts_line, stage_of
 from agentv_stream.stores.store import RowTable, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
@@ -70,6 +70,7 @@ class OpenCodeFolder:
                 time = session.time or _Time()
                 found[session.id] = StoredSession(
                     session.id,
+                    PROVIDER,
                     session.parentID,
                     session.title,
                     session.directory,
@@ -79,7 +80,9 @@ class OpenCodeFolder:
                 )
         for place in sorted((self.root / "message").glob("ses*")):
             if place.name not in found and _ID.match(place.name) and is_folder(place):
-                found[place.name] = StoredSession(place.name, updated_ms=time_ms(place.stat().st_mtime * 1000))
+                found[place.name] = StoredSession(
+                    place.name, PROVIDER, updated_ms=time_ms(place.stat().st_mtime * 1000)
+                )
         return list(found.values())
 
     def opening(self, session: StoredSession) -> bytes:

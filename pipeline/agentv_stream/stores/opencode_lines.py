@@ -8,6 +8,8 @@ from msgspec import Raw, Struct
 from agentv_stages.model.store import Stage
 from agentv_stream.stores.store import StoredSession
 
+PROVIDER = "opencode"
+
 
 class _Metadata(Struct):
     sessionId: str | None = None

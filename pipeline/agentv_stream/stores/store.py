@@ -25,6 +25,7 @@ class StoredSession(Struct, frozen=True):
     """A session as the store describes it; times in UTC ms."""
 
     id: str
+    provider: str
     parent_id: str | None = None
     title: str | None = None
     directory: str | None = None
@@ -32,7 +33,6 @@ class StoredSession(Struct, frozen=True):
     created_ms: int | None = None
     updated_ms: int | None = None
     model: str | None = None
-    provider: str = "opencode"
 
 
 class StoredMessage(Struct, frozen=True):

@@ -55,13 +55,13 @@ class TableStore:
                 found.append(
                     StoredSession(
                         name,
+                        self.table.provider,
                         _text(row, facts.get("parent_id")),
                         _text(row, facts.get("title")),
                         _text(row, facts.get("directory")) or project,
                         _text(row, facts.get("version")),
                         _ms(row, facts.get("created")),
                         _ms(row, facts.get("updated")),
-                        provider=self.table.provider,
                     )
                 )
         return found
