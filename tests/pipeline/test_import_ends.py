@@ -1,5 +1,6 @@
 """An import that is ended from outside: at once, with no worker left, nothing half-written, and gone on with later."""
 
+import json
 import multiprocessing
 import os
 import resource
@@ -76,9 +77,15 @@ def test_no_worker_outlives_the_command_and_resuming_gives_the_whole(tmp_path: P
     for i in range(8):
         (source / f"long-{i}.jsonl").write_bytes(claude_session(100 + i, 4000))
     outputs = ["--out", str(out / "t"), "--parquet", str(out / "d"), "--jsonl", str(out / "s.jsonl")]
-    code, said = _end(["import", str(source), *outputs, "--workers", "2"], number)
+    logged = ["--log", "json"] if number == signal.SIGTERM else []
+    code, said = _end(["import", str(source), *outputs, "--workers", "2", *logged], number)
     assert code == (128 + number if number != signal.SIGKILL else -number)
-    assert said == (
+    if logged:
+        *_, told, last = map(json.loads, said.splitlines())
+        assert told["event"].startswith("interrupted; ")
+        assert (last["event"], last["interrupted"], last["found"]) == ("finished", True, 20)
+        assert 0 <= last["sessions"] < 20
+    assert logged or said == (
         "agentv-stream: interrupted; the same command with --resume continues from here\n"
         if number != signal.SIGKILL
         else ""

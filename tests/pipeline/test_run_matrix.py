@@ -191,3 +191,18 @@ def test_attempts_that_did_not_run_are_no_share() -> None:
 def test_options_are_passed_on_as_words() -> None:
     words = passed_on({"--grace": 5.0, "--watch": ["git"], "--sync": False, "--cwd": None, "--dump-traces": False})
     assert words == ("--grace=5.0", "--watch=git", "--no-sync")
+
+
+def test_the_log_of_a_matrix_has_each_attempt_and_totals(project: Path) -> None:
+    code, _, err = run(project, *BOTH, "--log", "json")
+    entries = [json.loads(line) for line in err.splitlines()]
+    assert code == 3
+    ended = {
+        (e["task"], e["target"]): (e["ended"], e["level"]) for e in entries if e["event"] == "the attempt has ended"
+    }
+    assert ended == {
+        ("one", "good"): ("pass", "info"), ("two", "good"): ("fail", "warning"),
+        ("one", "bad"): ("error", "warning"), ("two", "bad"): ("error", "warning"),
+    }  # fmt: skip
+    last = {name: entries[-1][name] for name in ("event", "attempts", "passed", "failed", "errors", "not_started")}
+    assert last == {"event": "finished", "attempts": 4, "passed": 1, "failed": 1, "errors": 2, "not_started": 0}

@@ -1,5 +1,5 @@
-"""Hours of following, on a clock that is set: logs that grow and rotate, a full disk, restarts and crashes; and a data
-set beside the usual outputs.
+"""Hours of following, on a clock that is set: logs that grow and rotate, a full disk, restarts and crashes; a data set
+beside the usual outputs, and metrics that are scraped once a minute.
 
     day = SimulatedDay(folder, logs=200, hours=24, restarts=20)
     day.run()
@@ -23,6 +23,9 @@ from pathlib import Path
 from agentv_stream.bulk.feeding import Order
 from agentv_stream.following.dataset_feed import BatchProcess, DatasetFeed, StartedBatch
 from agentv_stream.following.follow_plan import Counts
+from agentv_stream.following.metrics_page import metrics_text
+from agentv_stream.following.running import Running
+from agentv_stream.following.session_metrics import SessionMetrics
 from agentv_stream.outputs.naming import RESULT
 from support.datasets import imported, rows_of
 from support.following import Desk, catch_up
@@ -111,7 +114,10 @@ class SimulatedDay:
     def _open(self) -> None:
         gc.collect()
         self.handles.append(_handles())
-        self.follower = self.desk.follower(settle_seconds=SETTLE_SECONDS)
+        self.running = Running(sessions=SessionMetrics())
+        assert self.running.sessions is not None
+        self.follower = self.desk.follower(settle_seconds=SETTLE_SECONDS, listeners=[self.running.sessions])
+        self.running.sessions.in_use = lambda: {*self.follower.hot, *self.follower.troubles}
         order = Order(dataset=str(self.dataset), sync=False)
         self.feed = DatasetFeed(self.follower, order, self.desk.say, lambda: self.now, self.every, self.start)
 
@@ -159,6 +165,7 @@ class SimulatedDay:
             if step in self.restarts:
                 self._close(crash=self.restarts[step])
                 self._open()
+            metrics_text(self.follower, self.running)
             if step % HOUR_STEPS == HOUR_STEPS - 1:
                 gc.collect()
                 self.memory.append(_resident_kb())

@@ -77,6 +77,7 @@ def import_all(
     from agentv_stream.cli.exporting import check_export
     from agentv_stream.redaction.redaction import redactor_for
 
+    log, progress = None, None
     try:
         period, _ = chosen_period(*when)
         settings = from_process({"sync": wanted.sync, "redact": wanted.redact, **(exported or {})})
@@ -107,6 +108,8 @@ def import_all(
         return error.exit_code
     except KeyboardInterrupt as error:
         say("interrupted; the same command with --resume continues from here")
+        if progress is not None and log is not None:
+            log("finished", level="warning", interrupted=True, sessions=progress.sessions, found=progress.of)
         return ended_by(error)
     if json is not None:
         try:

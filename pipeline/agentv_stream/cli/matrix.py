@@ -11,15 +11,18 @@ import anyio
 from agentv_stages.model.visible import columns, counted, padded, visible
 from agentv_stream.checks.check_text import SIGNS
 from agentv_stream.checks.spec import check_judges, load_spec
-from agentv_stream.cli.telling import print_bytes, say
+from agentv_stream.cli.telling import print_bytes, say, start_log
 from agentv_stream.errors import EXIT_RUN, AgentvStreamError, UsageError, worst
 from agentv_stream.reports.intervals import share_interval
 from agentv_stream.running.fixture import check_fixture
 from agentv_stream.running.matrix import Attempt, Ended, Matrix, exit_code_of, numbered
 from agentv_stream.running.options import DEFAULT_FOLDER, DEFAULT_TASK
+from agentv_stream.settings import from_process
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from agentv_stream.logs import Log
 
 MARKS: dict[Ended, str] = {
     "pass": SIGNS["pass"],
@@ -53,6 +56,7 @@ class MatrixOptions:
     most_usd: float | None
     as_json: bool
     quiet: bool
+    log: str | None
     passed_on: tuple[str, ...]
 
 
@@ -80,17 +84,28 @@ def run_matrix(options: MatrixOptions) -> int:
     """Runs all attempts; returns one exit code for all."""
     try:
         folder = options.folder if options.folder is not None else DEFAULT_FOLDER
+        log = start_log(from_process({"log": options.log}).log)
         if options.fixture is not None:
             check_fixture(options.fixture, folder)
         attempts = _attempts(options, folder)
-        seen = _Table(attempts, sys.stderr.isatty() and not options.quiet)
-        matrix = Matrix(attempts, folder, options.workers, _reporter(options, seen), options.most_usd)
+        seen = _Table(attempts, sys.stderr.isatty() and not options.quiet and log is None)
+        matrix = Matrix(attempts, folder, options.workers, _reporter(options, seen, log), options.most_usd)
         with seen:
             anyio.run(matrix.run)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
-    _report(options, attempts)
+    if log is None:
+        _report(options, attempts)
+    try:
+        return _tell_end(matrix, attempts)
+    finally:
+        if log is not None:
+            _tell_totals(attempts, log)
+
+
+def _tell_end(matrix: Matrix, attempts: Sequence[Attempt]) -> int:
+    """Says what was not started; returns the exit code."""
     left = [attempt for attempt in attempts if attempt.ended == "not started"]
     if matrix.signalled is not None:
         say(f"{counted(len(left), 'attempt')} not started; --resume goes on")
@@ -99,6 +114,21 @@ def run_matrix(options: MatrixOptions) -> int:
         say(f"{counted(len(left), 'attempt')} not started: {matrix.spent_usd:.2f} USD were spent; --resume goes on")
         return worst([EXIT_RUN, *(attempt.exit_code for attempt in attempts)])
     return worst([attempt.exit_code for attempt in attempts])
+
+
+def _tell_totals(attempts: Sequence[Attempt], log: "Log") -> None:
+    """The last line."""
+    ends = [attempt.ended for attempt in attempts]
+    costs = [attempt.cost_usd for attempt in attempts if attempt.cost_usd is not None]
+    log(
+        "finished",
+        attempts=sum(attempt.done for attempt in attempts),
+        passed=ends.count("pass"),
+        failed=ends.count("fail"),
+        errors=ends.count("error"),
+        not_started=ends.count("not started"),
+        cost_usd=sum(costs) if costs else None,
+    )
 
 
 def _attempts(options: MatrixOptions, folder: Path) -> list[Attempt]:
@@ -165,14 +195,25 @@ def _words(
     return (*words, *options.passed_on, *(("--", *command) if command else ()))
 
 
-def _reporter(options: MatrixOptions, table: "_Table") -> Callable[[Attempt], None]:
+def _reporter(options: MatrixOptions, table: "_Table", log: "Log | None") -> Callable[[Attempt], None]:
     def changed(attempt: Attempt) -> None:
         table.update()
         if not attempt.done:
             return
         if options.as_json and attempt.line:
             print_bytes(attempt.line)
-        if not options.quiet and not table.live:
+        if log is not None:
+            log(
+                "the attempt has ended",
+                level="info" if attempt.ended == "pass" else "warning",
+                task=attempt.case,
+                target=attempt.target,
+                attempt=attempt.number,
+                ended=attempt.ended,
+                exit_code=attempt.exit_code,
+                cost_usd=attempt.cost_usd,
+            )
+        elif not options.quiet and not table.live:
             cost = "" if attempt.cost_usd is None else f", {attempt.cost_usd:.4f} USD"
             say(f"{attempt.ended}: {attempt.case} · {attempt.target} · attempt {attempt.number}{cost}")
 

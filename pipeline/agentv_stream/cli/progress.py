@@ -15,6 +15,7 @@ class Progress:
         self._task: Any = None
         self._faults = 0
         self._failed = 0
+        self.sessions, self.of = 0, 0  # read, and to be read
         self._wanted = not quiet and sys.stderr is not None and sys.stderr.isatty()
 
     def __enter__(self) -> "Progress":
@@ -28,6 +29,7 @@ class Progress:
 
     def found(self, sessions: int, size: int) -> None:
         """The run begins: this many sessions and bytes are to be read."""
+        self.of = sessions
         if not self._wanted or not size:
             return
         from rich import progress
@@ -45,18 +47,17 @@ class Progress:
             refresh_per_second=4,
         )
         self._task = self._bar.add_task("", total=size, sessions=f"0/{sessions}", trouble="")
-        self._sessions, self._of = 0, sessions
         self._bar.start()
 
     def report(self, report: Report, task: Task) -> None:
         """One more task is done."""
+        self.sessions += len(report.done)
         if self._bar is None:
             return
-        self._sessions += len(report.done)
         for done in report.done:
             self._faults += sum(done.faults.values())
             self._failed += done.damage is not None or (done.error is not None and not done.unit.in_folder)
         trouble = [f"{count:,} {noun}" for count, noun in ((self._faults, "faults"), (self._failed, "failed")) if count]
         self._bar.update(
-            self._task, advance=task.size, sessions=f"{self._sessions:,}/{self._of:,}", trouble=", ".join(trouble)
+            self._task, advance=task.size, sessions=f"{self.sessions:,}/{self.of:,}", trouble=", ".join(trouble)
         )

@@ -145,6 +145,7 @@ def run(
         most_usd=total_budget,
         as_json=json,
         quiet=quiet,
+        log=log,
         passed_on=passed_on(
             {
                 "--targets": targets,
