@@ -126,6 +126,12 @@ def missing_the_cache(made: Made) -> None:
         made.usage(read, cached)
 
 
+def compacted_without_a_note(made: Made) -> None:
+    """OpenCode's stream does not say it: the call that sums up, and the history after it, were in no cache."""
+    for read, cached in ((124_000, 123_000), (34_000, 0), (12_000, 0), (13_000, 12_000)):
+        made.usage(read, cached)
+
+
 def without_a_cache(made: Made) -> None:
     for read in (20_000, 21_000, 22_000):
         made.usage(read, 0)
@@ -177,6 +183,7 @@ def writing_subagent(made: Made) -> None:
         (reading_in_a_resumed_session, ["re-reads"], (1, 1, None, 750)),
         (idle, ["no-progress"], (24, 24, None, None)),
         (missing_the_cache, ["cache-misses"], (1, None, None, 20_000)),
+        (compacted_without_a_note, [], None),
         (without_a_cache, [], None),
         (full, ["context"], (1, None, None, None)),
         (slow, ["slow-calls"], (1, None, 61_000, None)),

@@ -40,6 +40,7 @@ BYTES_PER_TOKEN = 4
 SLOW_MS = 60_000
 FULL_PERCENT = 80  # of the context window
 CACHED_INPUT, MISSED_PERCENT = 10_000, 50  # the cache misses if less of the previous input is read from it
+SAME_HISTORY_PERCENT = 50  # a smaller input is another history: it was compacted, and the log does not say so
 COMPACTION = "compact_boundary"
 WAITING = frozenset(("ask", "plan", "read"))  # kinds whose durations are a person's, or a sub-agent's
 
@@ -250,6 +251,8 @@ class Findings:
                 self._full = self._new("context", text, MAIN)
             self._cited(self._full, usage)
         if before is None or before.input is None or not self._caches or usage.cached is None:
+            return
+        if usage.input * 100 < SAME_HISTORY_PERCENT * before.input:
             return
         least = min(before.input, usage.input)
         if least >= CACHED_INPUT and usage.cached * 100 < MISSED_PERCENT * least:
