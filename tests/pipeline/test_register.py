@@ -1,6 +1,8 @@
 """Sessions are begun, brought back from their cursors, and go back to their last commit when they are blocked."""
 
+import gc
 import os
+import weakref
 from pathlib import Path
 
 import pytest
@@ -323,3 +325,20 @@ def test_a_cursor_of_another_form_has_the_session_read_again(tmp_path: Path) -> 
     (again,) = place.register.hot.values()
     assert (again.main, place.register.due) == (session.main, {session.number, again.number})
     place.close()
+
+
+def test_a_session_that_is_blocked_leaves_nothing_to_the_garbage_collector(scene: Scene) -> None:
+    """Collections are rare: with a full disk, sessions stayed in memory that nothing used."""
+    scene.write(3)
+    scene.follower.round()
+    scene.follower.commit(list(scene.follower.hot.values()), force=True)
+    (blocked,) = map(weakref.ref, scene.follower.hot.values())
+    scene.write(5)
+    gc.disable()
+    try:
+        scene.full_round()
+        assert scene.follower.troubles
+        assert blocked() is None
+    finally:
+        gc.enable()
+    scene.follower.close()

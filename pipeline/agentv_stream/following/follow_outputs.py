@@ -298,14 +298,15 @@ class FollowOutputs:
 
     def _use(self, state: OutputState) -> None:
         """The files at a place, to go on at the lengths that are known."""
-        self._place.hold(Path(state.folder))
+        place = self._place
+        place.hold(Path(state.folder))
         self.state = state
         lengths = {TRANSCRIPT: state.transcript, LETTERS: state.letters, self._log_suffix: state.log, **state.others}
         self._files = {
             output.suffix: GrowingOutput(
                 state.path(output.suffix),
                 lengths.get(output.suffix, 0),
-                (lambda path: self._place.record_made(path, True)) if output.suffix == TRANSCRIPT else None,
+                (lambda path: place.record_made(path, True)) if output.suffix == TRANSCRIPT else None,
                 at_need=output.suffix not in (TRANSCRIPT, self._log_suffix),
             )
             for output in self._writer.outputs

@@ -8,6 +8,7 @@ as a whole) is read again from its beginning and its outputs are rewritten. The 
 log that is read from its beginning at each change (a document, a session that is not known yet).
 """
 
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -77,13 +78,19 @@ class Followed:
     def __init__(self, number: int, main: str, shared: Shared) -> None:
         self.number = number
         self.shared = shared
-        self.files = SessionFiles(main, lambda: shared.seen(number) if self.saved else {})
+        own = weakref.ref(self)  # no cycle: a session that is dropped is freed at once
+
+        def is_saved() -> bool:
+            session = own()
+            return session is not None and session.saved
+
+        self.files = SessionFiles(main, lambda: shared.seen(number) if is_saved() else {})
         self.records = shared.plan.parts.make_records()
         self.recognition = Recognition(shared.plan.only)
         self.chain: SessionChain | None = None
         self.reached: SessionChain | None = None  # the chain that the last records have passed
         self.outputs: FollowOutputs | None = None
-        self.delivery = Delivery(shared.emit, lambda: shared.delivered(number) if self.saved else ())
+        self.delivery = Delivery(shared.emit, lambda: shared.delivered(number) if is_saved() else ())
         self.dirty = False  # something happened since the last commit
         self.unsettled = False  # something happened since the last settle
         self.saved = False  # it has a row in the cursors

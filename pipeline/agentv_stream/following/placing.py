@@ -1,5 +1,6 @@
 """The places of a session's outputs: never another session's file, nor another program's."""
 
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,7 +52,7 @@ class Placing:
         if not self.plan.files:
             return None
         settings = self.plan.settings
-        place = SessionPlace(self, session)
+        place = SessionPlace(self, weakref.proxy(session))  # no cycle: a dropped session is freed at once
         return FollowOutputs(place, settings.stream_log, feed=self.plan.feed, machine=settings.machine)
 
     def release(self, number: int) -> None:
@@ -108,7 +109,7 @@ class SessionPlace:
         number, places = self.session.number, self.places
         if places.taken.get(str(path), number) not in (number, KEPT):
             return True
-        others = (s.outputs.state for s in places.hot.values() if s is not self.session and s.outputs is not None)
+        others = (s.outputs.state for s in places.hot.values() if s.number != number and s.outputs is not None)
         folder, name = str(path.parent), path.name.removesuffix(TRANSCRIPT)
         return any(state is not None and state.stem == name and state.folder == folder for state in others)
 
