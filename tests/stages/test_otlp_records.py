@@ -61,6 +61,12 @@ RUNS: dict[str, tuple[list[tuple[str, str]], int, tuple[int | None, ...], float 
         0.31117935,
     ),
     "codex-records": ([("mcp__demo__lookup", "ok"), ("mcp__demo__lookup", "error")], 3, (40175, 26368, 0, 52), None),
+    "qwen-code-records": (
+        [("edit", "ok"), ("grep_search", "ok"), ("read_file", "ok"), ("run_shell_command", "ok")],
+        5,
+        (105957, 84224, None, 110),
+        None,
+    ),
     "gemini-cli-records": (
         [("mcp_demo_lookup", "ok"), ("mcp_demo_lookup", "error")],
         3,

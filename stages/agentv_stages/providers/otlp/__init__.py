@@ -56,7 +56,7 @@ PROVIDER = Provider(
             has_end=False,
             losses=(
                 "texts, tool inputs and outputs, where their capture was off",
-                "answers of Codex, outputs of Claude Code and Gemini CLI, in their log records",
+                "answers of Codex, and outputs of all others, in log records",
                 "ids of calls, and which answer requested them, where spans do not say",
                 "which input tokens were written to a cache, in most dialects",
                 "a cancelled or refused call (an error; ours have them)",
@@ -65,7 +65,7 @@ PROVIDER = Provider(
             about=About(
                 made_by="agentv-stream … --otel-file FILE; the collector's file exporter",
                 versions="langgraph 1.2, openai-agents 0.24, pydantic-ai 2.68, Google ADK; our own; "
-                "log records of Claude Code 2.1.197, Codex 0.171, Gemini CLI 0.61",
+                "log records of Claude Code 2.1.197, Codex 0.171, Gemini CLI 0.61, Qwen Code 0.15",
                 end="the status of the root span; an error there is `error`",
             ),
         ),

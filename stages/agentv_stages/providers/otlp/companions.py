@@ -26,8 +26,8 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     """The files that continue the one of `path`, in order; none if it continues another one."""
     place = posixpath.dirname(path)
     groups = folder.remembered(f"otlp files {place}", lambda: _groups(place, folder))
-    group: list[str] = next((group for group in groups if path in group), [])
-    return [Companion(other, DecodeContext(other, further=True)) for other in group[1:]] if group[:1] == [path] else []
+    others = next((group[1:] for group in groups if group[0] == path), ())
+    return [Companion(other, DecodeContext(other, further=True)) for other in others]
 
 
 def _groups(place: str, folder: Folder) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Log records of agents' programs (Claude Code, Codex, Gemini CLI) to spans, so that both are read alike.
+"""Log records of agents' programs (Claude Code, Codex, Gemini CLI, Qwen Code) to spans, so that both are read alike.
 
 In: the records of one session. Out: a trace for each prompt: an agent's span, with answers and calls below it. Records
 have one time and a duration, no parents and no traces. A call belongs to the answer before it; an answer of a sub-agent
@@ -20,8 +20,9 @@ from agentv_stages.providers.otlp import names
 from agentv_stages.providers.otlp.contents import parsed
 from agentv_stages.providers.otlp.values import as_object
 from agentv_stages.providers.otlp.wire import LogRecord, SpanFacts
+from agentv_stages.providers.qwen.log_records import TELEMETRY as QWEN
 
-KNOWN: Mapping[str, Telemetry] = {telemetry.prefix: telemetry for telemetry in (CLAUDE, CODEX, GEMINI)}
+KNOWN: Mapping[str, Telemetry] = {telemetry.prefix: telemetry for telemetry in (CLAUDE, CODEX, GEMINI, QWEN)}
 _SLACK_NS = 2_000_000  # durations are whole milliseconds
 _SPAN_NAMES: Mapping[RecordKind, str] = {"prompt": "agent run", "answer": "call_llm", "call": "running tool"}
 
