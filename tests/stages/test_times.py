@@ -88,3 +88,8 @@ def test_what_ends_before_it_began_has_no_duration() -> None:
 
 def test_durations_and_times_are_whole_ms() -> None:
     assert (epoch_ms(1000.4), whole_ms(0.6), whole_ms(0)) == (1000, 1, 0)
+
+
+def test_times_of_more_minutes_than_are_remembered_are_right() -> None:
+    for minute in range(5_000):
+        assert parse_iso(iso(minute * 60_000 + 250)) == minute * 60_000 + 250

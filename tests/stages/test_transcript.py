@@ -49,6 +49,11 @@ def test_content_is_text_or_blocks(blocks: tuple[bytes, ...], content: Any) -> N
     assert row(message(*blocks))["content"] == content
 
 
+def test_a_message_that_ends_before_it_begins_has_no_end() -> None:
+    backwards = Message(0, "assistant", at(0, 5_000), "m1", content=[Raw(b'"x"')], end_ms=4_000)
+    assert {"start_time", "end_time", "duration_ms"} & row(backwards).keys() == {"start_time"}
+
+
 def test_payloads_stay_byte_for_byte() -> None:
     raw = b'{"b" : 1,"a":[ 1.0e5 ],"\\u00e9":"\\ud83d"}'
     paired = PairedCall(call(0, "t"), result(1, "t"))
