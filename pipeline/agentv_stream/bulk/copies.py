@@ -168,7 +168,7 @@ def _same_session(unit: Unit, whole: Unit) -> bool:
     first, other = _header(unit.place), _header(whole.place)
     if first is None or other is None:
         return False
-    return (first.provider, first.session_id) == (other.provider, other.session_id)
+    return first.session_id == other.session_id
 
 
 def _header(place: str) -> "Header | None":
