@@ -1,9 +1,10 @@
 """Mutated logs of every dialect, for hours: `make mutate`, or
 `PYTHONPATH=tests python tests/soak/mutate.py [--minutes 10] [--seed N] [--dialect NAME]`.
 
-Each turn takes new made-up sessions of every dialect (and recordings, where AGENTV_STREAM_CORPUS names some), changes
-their records and the values in them, and asks what must hold of any log, and what must hold after this change. A log
-that breaks a law is told with the seed of its turn, which repeats it (`--seed N --minutes 0`), and kept in `--keep`.
+Each turn takes new made-up sessions of every dialect, the fixtures of dialects that nothing makes up (and recordings,
+where AGENTV_STREAM_CORPUS names some), changes their records and the values in them, and asks what must hold of any
+log, and what must hold after this change. A log that breaks a law is told with the seed of its turn, which repeats it
+(`--seed N --minutes 0`), and kept in `--keep`.
 """
 
 import argparse
@@ -17,6 +18,8 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+from agentv_stream.errors import EmptyInput, NotALog
+from support.fixture_logs import LOGS
 from support.log_laws import (
     Broken,
     Told,
@@ -214,6 +217,21 @@ def recorded(number: int) -> list[tuple[Log, Log | None, bool]]:
     return [(read_back(log.name, log.data), None, False) for log in some]
 
 
+def shipped() -> list[tuple[Log, Log | None, bool]]:
+    """The project's fixtures of dialects that have no writer."""
+    made_up = {writer.dialect for writer in WRITERS.values()}
+    found: list[tuple[Log, Log | None, bool]] = []
+    for path in LOGS:
+        data = path.read_bytes()
+        try:
+            log = read_back("/".join(path.parts[-2:]), data)
+        except (NotALog, EmptyInput):
+            continue
+        if len(data) <= LARGEST and log.dialect.name not in made_up:
+            found.append((log, None, False))
+    return found
+
+
 class Run:
     def __init__(self, keep: Path) -> None:
         self.keep, self.done, self.failed, self.kept = keep, Counter[str](), Counter[str](), 0
@@ -248,12 +266,12 @@ def main() -> int:
     parser.add_argument("--dialect", choices=sorted(WRITERS))
     parser.add_argument("--keep", type=Path, default=Path(".cache/mutate"))
     options = parser.parse_args()
-    begun, run = time.monotonic(), Run(options.keep)
+    begun, run, fixtures = time.monotonic(), Run(options.keep), shipped()
     for number in itertools.count(options.seed):
         for name in [options.dialect] if options.dialect else WRITERS:
             for log, other, marks in made(name, number):
                 run.one(log, other, marks, number)
-        for log, other, marks in [] if options.dialect else recorded(number):
+        for log, other, marks in [] if options.dialect else [*fixtures, *recorded(number)]:
             run.one(log, other, marks, number)
         if time.monotonic() - begun >= options.minutes * 60:
             break

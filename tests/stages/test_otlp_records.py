@@ -179,8 +179,10 @@ def test_records_of_other_programs_and_of_no_interest_are_counted_and_held_by_no
     assert (ignored["log record"], ignored["metrics"]) == (6, 1)
 
 
-@pytest.mark.parametrize("value", [None, "", [], {}, 10**30, "x" * 9, True, -1, 1e400])
-@pytest.mark.parametrize("name", ["duration_ms", "input_tokens", "tool_input", "session.id", "success", "tool_use_id"])
+@pytest.mark.parametrize("value", [None, "", [], {}, {"kvlistValue": {"values": []}}, 10**30, "x" * 9, True, -1, 1e400])
+@pytest.mark.parametrize(
+    "name", ["duration_ms", "input_tokens", "tool_input", "session.id", "success", "tool_use_id", "request_id"]
+)
 def test_any_value_of_any_attribute_is_taken(name: str, value: Any) -> None:
     told = lines("claude-code-records")
     for line in told:

@@ -9,6 +9,7 @@ from agentv_stages.model.event import (
     EMPTY_OBJECT,
     FAILED_OUTCOMES,
     MAIN,
+    PIECES,
     AnyEvent,
     AssistantText,
     Outcome,
@@ -98,8 +99,9 @@ class TraceEvents:
         events = [event for action in actions for event in action.events]
         return [self._info(before, begun), *events, *self._end()]
 
-    def _source(self, span: SpanFacts, time_ms: int, stream: str = MAIN) -> Source:
-        return Source(self._file, span.row, span.offset, span.length, time_ms, stream, f"{span.trace}:{span.id}")
+    def _source(self, span: SpanFacts, time_ms: int, stream: str = MAIN, answer: int | None = None) -> Source:
+        place = span.row, span.offset, span.length
+        return Source(self._file, *place, time_ms, stream, f"{span.trace}:{span.id}", answer)
 
     def _info(self, before: str | None, begun: bool) -> SessionInfo:
         start, spans = self._trace.spans[0], self._trace.spans
@@ -138,7 +140,8 @@ class TraceEvents:
         else:
             message_id = text_first(span, names.ANSWER) or span.id
             if names.ASIDE in span.attributes:
-                usage = _usage(span, self._source(span, span.end_ms, answer.stream), message_id, model)
+                source = self._source(span, span.end_ms, answer.stream, _number(span, message_id))
+                usage = _usage(span, source, message_id, model)
                 yield _Action(answer.at, place, 2, [] if usage is None else [usage])
                 return
             yield _Action(answer.at, place, 2, [*self._texts(answer, span, message_id, model)])
@@ -152,7 +155,7 @@ class TraceEvents:
                 yield _Action(ended, -1, 1, [result]) if ended > call.at else after
 
     def _texts(self, answer: Answer, span: SpanFacts, message_id: str, model: str | None) -> Iterator[AnyEvent]:
-        source = self._source(span, span.end_ms, answer.stream)
+        source = self._source(span, span.end_ms, answer.stream, _number(span, message_id))
         spoken = [part for part in answer.spoken if part.kind in ("text", "reasoning")]
         for number, part in enumerate(spoken):
             make = Reasoning if part.kind == "reasoning" else AssistantText
@@ -175,7 +178,7 @@ class TraceEvents:
         own = text_first(span, ("agentv_stream.tool",)) if span is not None else None
         parent = next((a.started_by for a in self._trace.agents if a.stream == call.stream and a.started_by), None)
         event = ToolCall(
-            self._source(holder, time_ms, call.stream),
+            self._source(holder, time_ms, call.stream, _number(model_span, message_id)),
             f"call{n}",
             message_id,
             _call_id(call, holder, n),
@@ -239,6 +242,11 @@ class TraceEvents:
             return []
         total = TokenUsage(source, "totals", span.id, "session", covers_streams=True)
         return [replace(total, **figures)]
+
+
+def _number(span: SpanFacts | None, message_id: str) -> int | None:
+    """What else identifies an answer: a relay may give all of them the server's one id."""
+    return None if span is None or message_id == span.id else PIECES
 
 
 def _call_id(call: Call, span: SpanFacts, number: int) -> str:

@@ -86,11 +86,11 @@ class _Turn:
         self._trace = f"{session}:{records[0].number}"
         self._session = session
         self._texts = {
-            fact.attributes.get("gen_ai.response.id"): fact.attributes.get("gen_ai.output.messages")
+            _id_in(fact, "gen_ai.response.id"): fact.attributes.get("gen_ai.output.messages")
             for fact in records
             if fact.kind == "text"
         }
-        self._denied = {f.attributes.get("gen_ai.tool.call.id"): f for f in records if f.kind == "denial"}
+        self._denied = {_id_in(f, "gen_ai.tool.call.id"): f for f in records if f.kind == "denial"}
 
     def spans(self) -> list[SpanFacts]:
         first = self._records[0]
@@ -117,7 +117,7 @@ class _Turn:
                 found.append(self._span(fact, "answer", fact.at, root, fact.attributes | {names.ASIDE: True}))
             elif fact.kind == "answer":
                 start = fact.at - fact.took if requested is None else requested
-                text = self._texts.get(fact.attributes.get("gen_ai.response.id"))
+                text = self._texts.get(_id_in(fact, "gen_ai.response.id"))
                 attributes = fact.attributes if text is None else fact.attributes | {"gen_ai.output.messages": text}
                 parent = self._agent(fact, start, calls) or root
                 found.append(self._span(fact, "answer", start, parent, attributes))
@@ -145,7 +145,7 @@ class _Turn:
         for fact in self._records:
             if fact.kind not in ("call", "script"):
                 continue
-            own, start = fact.attributes.get("gen_ai.tool.call.id"), fact.at - fact.took
+            own, start = _id_in(fact, "gen_ai.tool.call.id"), fact.at - fact.took
             if fact.kind == "script" and any(c.start_ns >= start - _SLACK_NS and c.end_ns <= fact.at for c in found):
                 continue
             refused = {"error.type": "denied"} if own is not None and self._denied.pop(own, None) is not None else {}
@@ -161,6 +161,12 @@ class _Turn:
             "error.type" in attributes, fact.telemetry, fact.version, attributes, [], fact.number, fact.row,
             fact.offset, fact.length,
         )  # fmt: skip
+
+
+def _id_in(fact: Fact, name: str) -> str | None:
+    """An id among a record's attributes; None for a value that is no text."""
+    value = fact.attributes.get(name)
+    return value if isinstance(value, str) else None
 
 
 def normalizer(scope: str) -> Callable[[ToolCall], ToolCall] | None:

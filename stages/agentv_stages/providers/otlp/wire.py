@@ -138,7 +138,7 @@ def _nanoseconds(span: Mapping[str, Any], *names: str) -> int:
     for name in names:
         found = _whole(span.get(name))
         if found is not None:
-            return found if 0 <= found < 1 << 64 else 0  # the format has 64 bits
+            return int(found) if 0 <= found < 1 << 64 else 0  # the format has 64 bits; `True` is 1
     return 0
 
 
