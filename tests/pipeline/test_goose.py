@@ -81,3 +81,17 @@ def test_another_message_changes_the_revision(path: Path) -> None:
         connection.commit()
     (after,) = revisions(path)
     assert after.rows == before.rows + 1
+
+
+def test_a_banner_before_the_first_line_of_a_stream_changes_nothing() -> None:
+    lines = (
+        "    __( O)>  ● new session · acme pear-2",
+        "   \\____)    20260301_1 · /w",
+        "     L L     goose is ready",
+        "",
+    )
+    banner = "\n".join(lines).encode()
+    data = (FIXTURES / "goose" / "stream.jsonl").read_bytes()
+    plain, found = summarize(data), summarize(banner + data)
+    assert (found.session.dialect, found.status, found.tokens) == ("goose-stream", plain.status, plain.tokens)
+    assert found.tool_use_summary == plain.tool_use_summary

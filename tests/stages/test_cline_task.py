@@ -67,6 +67,19 @@ def test_tokens_are_those_of_the_requests_with_cached_ones() -> None:
     assert round(sum(costs), 3) == 0.04
 
 
+def test_requests_that_were_deleted_count_and_a_condensed_context_is_a_compaction() -> None:
+    deleted = json.dumps({"tokensIn": 7, "tokensOut": 3, "cacheReads": 0, "cacheWrites": 0, "cost": 0.01})
+    more = lines(
+        {"ts": 2, "type": "say", "say": "deleted_api_reqs", "text": deleted},
+        {"ts": 3, "type": "say", "say": "condense_context", "text": "What was done."},
+    )
+    before, events = total(events_of(TASK, LOG)), events_of(TASK, [*LOG, *more])
+    after = total(events)
+    assert (after["input"] - before["input"], after["output"] - before["output"]) == (7, 3)
+    assert [event.name for event in events if isinstance(event, Notification)][-1:] == ["compact_boundary"]
+    assert len(calls(events)) == len(calls(events_of(TASK, LOG)))
+
+
 def request(**members: Any) -> list[Record]:
     return lines({"ts": 1, "type": "say", "say": "api_req_started", "text": json.dumps(members)})
 
