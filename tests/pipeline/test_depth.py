@@ -18,6 +18,7 @@ from agentv_stages.sinks.event_lines import EventLines
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.trajectory import trace_events
 from agentv_stream import summarize
+from support.fixture_logs import unwritten
 from support.log_laws import Chain, Told, batches
 from support.mutating import Log, drawn, marked, places, read_back, record_of, value_of, written
 from support.scenarios.dialects import WRITERS
@@ -25,6 +26,7 @@ from support.scenarios.dialects import WRITERS
 DEPTHS = (330, 390, 401, 450, 700, 930, 960, 990, 1_500, 5_000)
 SLOT = "slot for a deep value"
 ROUNDS = 25  # values put into one log
+UNWRITTEN = {log.dialect.name: log for log in unwritten()}
 writers = pytest.mark.parametrize("name", WRITERS)
 
 
@@ -120,7 +122,17 @@ def test_a_deep_value_in_any_field_is_right_or_a_fault(name: str) -> None:
     logs = [log for scenario in drawn(writer, 3, 4) if (log := written(writer, marked(scenario)))]
     if not logs:
         pytest.skip("its sessions are folders")
-    log = min(logs, key=lambda log: abs(len(log.data) - 6_000))
+    check_deep(min(logs, key=lambda log: abs(len(log.data) - 6_000)), chance)
+
+
+@pytest.mark.parametrize("name", sorted(UNWRITTEN))
+def test_a_deep_value_in_any_field_of_a_fixture_is_right_or_a_fault(name: str) -> None:
+    """Of the dialects that nothing makes up."""
+    check_deep(UNWRITTEN[name], Random(name))
+
+
+def check_deep(log: Log, chance: Random) -> None:
+    """Puts deep values into a log, and compares its outputs with those for shallow ones."""
     found = list(kinds_of_places(log))
     for place in chance.sample(found, min(len(found), ROUNDS)):
         shape = chance.choice(SHAPES)

@@ -18,8 +18,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from agentv_stream.errors import EmptyInput, NotALog
-from support.fixture_logs import LOGS
+from support.fixture_logs import unwritten
 from support.log_laws import (
     Broken,
     Told,
@@ -217,21 +216,6 @@ def recorded(number: int) -> list[tuple[Log, Log | None, bool]]:
     return [(read_back(log.name, log.data), None, False) for log in some]
 
 
-def shipped() -> list[tuple[Log, Log | None, bool]]:
-    """The project's fixtures of dialects that have no writer."""
-    made_up = {writer.dialect for writer in WRITERS.values()}
-    found: list[tuple[Log, Log | None, bool]] = []
-    for path in LOGS:
-        data = path.read_bytes()
-        try:
-            log = read_back("/".join(path.parts[-2:]), data)
-        except (NotALog, EmptyInput):
-            continue
-        if len(data) <= LARGEST and log.dialect.name not in made_up:
-            found.append((log, None, False))
-    return found
-
-
 class Run:
     def __init__(self, keep: Path) -> None:
         self.keep, self.done, self.failed, self.kept = keep, Counter[str](), Counter[str](), 0
@@ -266,7 +250,7 @@ def main() -> int:
     parser.add_argument("--dialect", choices=sorted(WRITERS))
     parser.add_argument("--keep", type=Path, default=Path(".cache/mutate"))
     options = parser.parse_args()
-    begun, run, fixtures = time.monotonic(), Run(options.keep), shipped()
+    begun, run, fixtures = time.monotonic(), Run(options.keep), [(log, None, False) for log in unwritten(LARGEST)]
     for number in itertools.count(options.seed):
         for name in [options.dialect] if options.dialect else WRITERS:
             for log, other, marks in made(name, number):
