@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from threading import Lock
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
@@ -23,13 +23,15 @@ from agentv_stages.model.event import Status
 from agentv_stages.model.payload import printable_path
 from agentv_stages.model.tokens import TokenTotals, token_totals
 from agentv_stages.session.chain import SessionChain
-from agentv_stages.trajectory import Case
 from agentv_stream.errors import UsageError
 from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.service_log import Say
 from agentv_stream.live.stall import Stall
 from agentv_stream.names import suggestion
 from agentv_stream.outputs.naming import RESULT, TRANSCRIPT
+
+if TYPE_CHECKING:  # the evaluators take 80 ms
+    from agentv_stages.trajectory import Case
 
 Occasion: TypeAlias = Literal["ended", "failed", "violation", "stalled"]
 SCHEMA = "agentv_stream.session_event.v1"
@@ -278,7 +280,7 @@ class Actions(Listener):
         self._closed = True
 
 
-def _violations(cases: Sequence[Case]) -> list[str]:
+def _violations(cases: "Sequence[Case]") -> list[str]:
     """The cases that have failed for good."""
     return [case.name for case in cases if case.standing == "violated"]
 

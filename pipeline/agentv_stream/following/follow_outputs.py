@@ -7,7 +7,7 @@ are cut back to the length recorded in the cursor.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec import Raw
@@ -21,7 +21,6 @@ from agentv_stages.sinks.outputs import Letters, Log, Transcript, Wanted, make_o
 from agentv_stages.sinks.suffixes import SPANS
 from agentv_stages.sinks.summary_log import SummaryState
 from agentv_stages.sinks.transcript import Identity
-from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
 from agentv_stream.following.growing_output import GrowingOutput, Mark, OutputState, hash_of, mark_of
@@ -33,6 +32,9 @@ from agentv_stream.outputs.publish import publish_now
 from agentv_stream.outputs.session_name import is_known
 from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import StreamLog
+
+if TYPE_CHECKING:  # the evaluators take 80 ms
+    from agentv_stages.trajectory import CaseResult
 
 SUFFIXES = (*suffixes(), RESULT)
 
@@ -179,7 +181,7 @@ class FollowOutputs:
         batches: list[Batch],
         observer: Observer,
         left: list[str],
-        verdicts: Sequence[CaseResult] = (),
+        verdicts: "Sequence[CaseResult]" = (),
         provisional: bool = False,
     ) -> Outputs | None:
         """Writes what would follow if the input ended now, the totals and the result. `provisional`: if the session

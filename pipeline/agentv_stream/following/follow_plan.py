@@ -8,7 +8,6 @@ from typing import Literal
 from agentv_stages.model.provider import Provider
 from agentv_stages.session.chain import MakeCases
 from agentv_stages.session.parts import NONE, Parts
-from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Root, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.metric_families import Counter
@@ -31,7 +30,7 @@ class Plan:
     wanted: Callable[[str], bool] = lambda path: True  # whether to follow a new main file
     settle_seconds: float = 1.0
     paths: list[str] = field(default_factory=list[str])  # single files, besides the roots
-    cases: MakeCases = list[Case]  # makes new ones for each session; their verdicts go into its result
+    cases: MakeCases = list  # makes new ones for each session; their verdicts go into its result
     forget_ms: int | None = FORGET_MS  # how long a session is remembered after its logs are gone
     parts: Parts = NONE  # the caller's stages
     specs: str = ""  # identifies the cases: a session that began with others is read again

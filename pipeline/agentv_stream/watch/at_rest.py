@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from agentv_stream.bulk.dispatch import enough, reports
-from agentv_stream.bulk.engine import open_engine
+from agentv_stream.bulk.collecting import reports_of
 from agentv_stream.bulk.kept_figures import FileState, KeptFigures, KeptSession, file_state, is_unchanged
 from agentv_stream.bulk.listed_figures import unit_of, whole_figures
 from agentv_stream.bulk.listing import ListedFolder
@@ -102,8 +101,8 @@ class AtRest:
         part, self._pending = self._pending[:count], self._pending[count:]
         work, left = Work(results=False, apart=True), {unit.name for unit in part}
         read: list[Report] = []
-        with open_engine(enough(self._engine, part, work)) as crew:
-            for report, _ in reports(crew, work, part):
+        with reports_of(work, part, self._engine) as reports:
+            for report, _ in reports:
                 self._kept.note(report)
                 read.append(report)
         self._kept.save()
