@@ -102,6 +102,14 @@ def test_a_completion_without_text_before_it_brings_the_answer_and_zeros_are_unk
     assert not [event for event in events if isinstance(event, TokenUsage)]
 
 
+def test_a_completion_behind_repeated_lines_is_no_second_answer() -> None:
+    init, prompt = STREAMED[:2]
+    message = {"type": "message", "role": "assistant", "id": "m", "text": "Done.", "timestamp": 1}
+    end = {"type": "completion", "finalText": "Done.", "timestamp": 2}
+    for log in ([init, prompt, *lines(message), init, prompt], [init, prompt, *lines(message), prompt]):
+        assert texts(events_of(STREAM, [*log, *lines(end, end)])) == ["Done."]
+
+
 def test_a_session_has_its_answers_calls_and_outcomes() -> None:
     events = events_of(SESSION, WRITTEN)
     assert [(call.name, call.message_id) for call in calls(events)] == [

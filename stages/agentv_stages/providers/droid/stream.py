@@ -59,8 +59,8 @@ class Refused(Struct):
 
 class State(Struct):
     """`key` is the native id of the last answer and `answer` our own id of it; `closed`: a result or a prompt came
-    after it; `thinks`: it only has reasoning so far. `spoken`: it has a text. `later`: a build that prints
-    completions."""
+    after it; `thinks`: it only has reasoning so far. `spoken`: it has a text; `said` is a checksum of the
+    last text. `later`: a build that prints completions."""
 
     session_id: str | None = None
     model: str | None = None
@@ -69,6 +69,7 @@ class State(Struct):
     closed: bool = True
     thinks: bool = False
     spoken: bool = False
+    said: int | None = None
     later: bool = False
     done: bool = False
     number: int = 0
@@ -116,7 +117,8 @@ class StreamDecoder:
     def _init(self, line: Line, record: Record, source: Source, batch: Batch) -> None:
         state, session = self.state, line.session_id or line.sessionId
         another = other_session(record, session, state.session_id, batch)
-        self.state = State(session, line.model, later=line.reasoning_effort is not None)
+        said = self.state.said if session == self.state.session_id else None
+        self.state = State(session, line.model, said=said, later=line.reasoning_effort is not None)
         info = SessionInfo(source, "", session, line.model, None, line.cwd, another=another, begins=True)
         batch.events.append(info)
 
@@ -139,6 +141,7 @@ class StreamDecoder:
             answer = self._answer(line.id, record)
             state.spoken = True
             text = text_json(line.text)
+            state.said = crc32(text)
             if state.refused is not None:
                 state.refused.text = crc32(text)
             batch.events.append(AssistantText(source, "", answer, text, model=state.model))
@@ -205,6 +208,8 @@ class StreamDecoder:
     def _completion(self, line: Line, record: Record, source: Source, batch: Batch) -> None:
         state = self.state
         new = not state.done and (state.closed or not state.spoken)  # a repeated line is no new answer
+        if new and has_value(line.finalText) and crc32(text_json(line.finalText)) == state.said:
+            new = False  # lines before it came again
         if new and has_value(line.finalText) and text_of(text_json(line.finalText)):
             answer = self._answer(line.id or "completion", record)
             batch.events.append(AssistantText(source, "", answer, text_json(line.finalText), model=state.model))
