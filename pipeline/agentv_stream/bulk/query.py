@@ -9,7 +9,7 @@ Docs: docs/queries.md.
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,8 @@ def _answer(open_views: Callable[[], Any], sql: str) -> tuple[list[str], list[tu
         except KeyboardInterrupt:
             while not wait([answer], 0.05).done:  # an interrupt before the query begins has no effect
                 for connection in opened:
-                    connection.interrupt()
+                    with suppress(extra("duckdb", "query", "a query").ConnectionException):  # it was closed meanwhile
+                        connection.interrupt()
             raise
 
 
