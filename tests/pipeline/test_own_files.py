@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,33 @@ def test_no_log_is_written_over(tmp_path: Path, arguments: tuple[str, ...]) -> N
     )
     assert (ran.code, ran.err) == (2, told)
     assert (logs / "log.jsonl").read_bytes() == LOG
+
+
+OVER_A_DATABASE: list[tuple[str, ...]] = [
+    ("stats", "log.jsonl", "--json", "agent.db"),
+    ("stats", "log.jsonl", "--csv", "agent.db"),
+    ("sessions", "--root", ".", "--csv", "agent.db"),
+    ("import", "log.jsonl", "--jsonl", "agent.db"),
+    ("import", "log.jsonl", "--otel-file", "agent.db"),
+    ("consume", "log.jsonl", "--stats", "agent.db"),
+    ("check", "spec.yaml", "log.jsonl", "--markdown", "agent.db"),
+    ("run", "--quiet", "--otel-file", "agent.db", "--", "cat", "log.jsonl"),
+    ("tail", "--once", "--all", "--root", ".", "--otel-file", "agent.db"),
+]
+
+
+@pytest.mark.parametrize("arguments", OVER_A_DATABASE, ids=" ".join)
+def test_no_database_is_written_over(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """`stats --json agent.db` names as the output what is meant as the source."""
+    (tmp_path / "log.jsonl").write_bytes(LOG)
+    (tmp_path / "spec.yaml").write_bytes(SPEC.read_bytes())
+    with closing(sqlite3.connect(tmp_path / "agent.db")) as database:
+        database.execute("create table session (id text)")
+    before = (tmp_path / "agent.db").read_bytes()
+    ran = run(tmp_path, *arguments)
+    assert ran.code == 2
+    assert "agent.db is a database, which would be lost; give another file\n" in ran.err
+    assert (tmp_path / "agent.db").read_bytes() == before
 
 
 def test_nor_by_the_library(tmp_path: Path) -> None:

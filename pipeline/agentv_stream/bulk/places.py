@@ -9,8 +9,7 @@ from agentv_stages.model.payload import printable_path
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.manifest import MACHINE
 from agentv_stream.bulk.unit import Unit
-from agentv_stream.discovery.header import dialect_of
-from agentv_stream.discovery.own_files import OWN_FORMS, is_of_a_run
+from agentv_stream.discovery.own_files import what_would_be_lost
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder, safe_part
 from agentv_stream.outputs.publish import own_descriptor
@@ -50,10 +49,8 @@ def check_places(places: dict[str, str]) -> None:
         folder = path.parent if name in _FILES else Path(shown)
         if name in _FILES and (own_descriptor(path) is not None or (is_there(path) and not is_file(path))):
             raise UsageError(f"--{name}: {place} is not a file; {_FILES[name]}, beside which the state is kept")
-        if name in _FILES and is_file(path) and (log := dialect_of(path)) not in (None, *OWN_FORMS.get(name, ())):
-            raise UsageError(f"--{name}: {place} is a log ({log}), which would be lost; give another file")
-        if name in _FILES and is_file(path) and is_of_a_run(path):
-            raise UsageError(f"--{name}: {place} is the result of a run, which would be lost; give another file")
+        if name in _FILES and is_file(path) and (valuable := what_would_be_lost(name, path)) is not None:
+            raise UsageError(f"--{name}: {place} is {valuable}, which would be lost; give another file")
         if name not in _FILES and is_there(folder) and not is_folder(folder):
             raise UsageError(f"--{_OPTIONS.get(name, name)}: {shown} is not a folder")
         try:

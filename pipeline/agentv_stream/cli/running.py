@@ -20,6 +20,7 @@ from agentv_stream.cli.exporting import check_export
 from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.redacting import redacted_parts
 from agentv_stream.cli.telling import print_bytes, say, start_log
+from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.documentation.provider_table import stream_command
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError, worst
 from agentv_stream.live.live_line import is_wanted
@@ -78,6 +79,7 @@ def run_command(arguments: RunArguments) -> int:
         if log is not None:
             settings = structs.replace(settings, live=False)
         check_export(settings)
+        check_own_files((("--otel-file", settings.otel_file),), ())
         wanted = arguments.stdin is True or _means_input(prompt_file)
         supplied = take_input(say, wanted) if arguments.stdin is not False or wanted else None
         if prompt_file is not None:

@@ -49,6 +49,7 @@ def sessions(
     from agentv_stream.cli.periods import chosen_period
     from agentv_stream.cli.redacting import parts_for
     from agentv_stream.cli.telling import to_stdout
+    from agentv_stream.discovery.own_files import check_own_files
     from agentv_stream.errors import EXIT_IO, AgentvStreamError, UsageError
     from agentv_stream.outputs.publish import publish_now
 
@@ -57,6 +58,7 @@ def sessions(
         period, _ = chosen_period(since, until, timezone, utc)
         if json and csv is not None:
             raise UsageError("--json and --csv cannot be used together")
+        check_own_files((("--csv", csv),), ())
         listing = Listing(
             provider, project, period, limit, tree, root or (), figures, prices, cache, parts_for(redact).redactor
         )

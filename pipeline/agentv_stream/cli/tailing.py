@@ -24,6 +24,7 @@ from agentv_stream.discovery.discover import (
     stored_header,
 )
 from agentv_stream.discovery.header import HeaderCache, read_header
+from agentv_stream.discovery.own_files import check_own_files
 from agentv_stream.discovery.places import Root, cache_file, find_roots, is_database
 from agentv_stream.discovery.skipped import skipped_logs
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
@@ -240,6 +241,7 @@ def _in_use(follower: Follower) -> set[int]:
 def _export(options: TailOptions, settings: Settings, plan: Plan, running: Running, notify: Say) -> None:
     """Prepares the export of spans, if it is wanted. Raises: UsageError, SinkError."""
     check_export(settings)
+    check_own_files((("--otel-file", settings.otel_file),), ())
     export = export_of(settings)
     if export is None:
         return

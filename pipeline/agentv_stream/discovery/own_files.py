@@ -23,9 +23,7 @@ def check_own_files(outputs: Places, inputs: Iterable[str | PathLike[str] | int]
 
     Outputs come with their options, or arguments; inputs may be descriptors.
 
-    An agent's log must not be an output either: it may be in a folder being read, and there may be no other copy. A
-    transcript, which is rewritten, may replace an earlier one. Nor may the result of a run, which the agent would have
-    to do again.
+    Nor may an output replace what `what_would_be_lost` names.
 
     Raises: UsageError.
     """
@@ -44,18 +42,31 @@ def check_own_files(outputs: Places, inputs: Iterable[str | PathLike[str] | int]
         if printed:
             continue
         if known is not None:
-            from agentv_stream.discovery.header import dialect_of  # rarely needed, and start-up time counts
-
-            log = dialect_of(Path(place))
-            if log is not None and log not in OWN_FORMS.get(option.lstrip("-"), ()):
-                raise UsageError(f"{option} {place} is a log ({log}), which would be lost; give another file")
-            if log is None and is_of_a_run(Path(place)):
-                raise UsageError(f"{option} {place} is the result of a run, which would be lost; give another file")
+            valuable = what_would_be_lost(option.lstrip("-"), Path(place))
+            if valuable is not None:
+                raise UsageError(f"{option} {place} is {valuable}, which would be lost; give another file")
         elif os.path.exists(place):  # noqa: PTH110 - a name may be no path at all
             continue  # a pipe or a device can have several writers
         other = written.setdefault(os.path.realpath(place), option)
         if other != option:
             raise UsageError(f"{other} and {option} are both {place}; give each a file of its own")
+
+
+def what_would_be_lost(option: str, path: Path) -> str | None:
+    """What an existing file is, if the output of an option (without its dashes) must not replace it.
+
+    There may be no other copy of an agent's log, nor of a database; a transcript may replace an earlier one. The agent
+    would have to do a run again whose result is lost.
+    """
+    from agentv_stream.discovery.header import dialect_of  # rarely needed, and start-up time counts
+    from agentv_stream.discovery.places import is_database
+
+    if is_database(str(path)):
+        return "a database"
+    log = dialect_of(path)
+    if log is not None:
+        return f"a log ({log})" if log not in OWN_FORMS.get(option, ()) else None
+    return "the result of a run" if is_of_a_run(path) else None
 
 
 class _Attempt(Struct):
