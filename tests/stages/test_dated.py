@@ -130,6 +130,47 @@ def test_what_only_totals_say_is_dated_by_them() -> None:
     check_sums(observer_of(events))
 
 
+def test_each_model_has_the_cost_that_the_agent_names() -> None:
+    """The costs of the models add up to the total, but for binary rounding; nothing is left for an unknown model."""
+    costs = {"big": 0.3, "small": 0.1 + 1e-12}
+    lines: list[dict[str, Any]] = [
+        {"type": "system", "subtype": "init", "session_id": "s", "model": "big", "tools": [], "cwd": "/w"},
+        *(
+            {
+                "type": "assistant",
+                "session_id": "s",
+                "message": {
+                    "id": f"m-{model}",
+                    "model": model,
+                    "content": [{"type": "text", "text": "x"}],
+                    "usage": {"input_tokens": 100, "output_tokens": 1},
+                },
+            }
+            for model in costs
+        ),
+        {
+            "type": "result",
+            "subtype": "success",
+            "session_id": "s",
+            "is_error": False,
+            "total_cost_usd": 0.4,
+            "modelUsage": {
+                model: {"inputTokens": 100, "outputTokens": 40, "costUSD": cost} for model, cost in costs.items()
+            },
+        },
+    ]
+    log = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    reader = SessionReader([log], "log.jsonl", dated=True)
+    for _ in reader.batches():
+        pass
+    by_model: dict[str | None, int] = {}
+    for span in spans_of(reader.observer):
+        by_model[span.model] = by_model.get(span.model, 0) + (span.tokens.cost_pico or 0)
+        assert not span.tokens.unsure
+    assert by_model == {"big": 3 * 10**11 - 1, "small": 10**11 + 1}
+    check_sums(reader.observer)
+
+
 PATIENT = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])  # with other work
 TIMES = st.none() | st.integers(0, 400).map(lambda quarter: MIDNIGHT + quarter * SLOT_MS // 3)
 OUTCOMES: tuple[Outcome | None, ...] = ("ok", "error", None)

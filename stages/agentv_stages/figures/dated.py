@@ -28,6 +28,8 @@ MOST_SPANS = 10_000
 MOST_CELLS = 50_000
 MOST_OPEN = 10_000
 MONEY = "cost_pico"
+ROUNDING_PICO = 1_000_000
+"""Costs by model add up to the total but for binary rounding."""
 OTHER = "(other)"
 Key: TypeAlias = tuple[int | None, str | None]
 
@@ -241,9 +243,9 @@ class Dated:
             _merge(_at(out, slot, span.model or only), span)
         latest = max((slot for slot, _ in out if slot is not None), default=started)
         for name in (*FIELDS, MONEY, "unsure", "web_searches"):
-            if getattr(whole, name) is None:
+            if getattr(whole, name) is None or (name == "unsure" and not whole.unsure):
                 for span in out.values():
-                    setattr(span.tokens, name, None)
+                    setattr(span.tokens, name, getattr(whole, name))
                 continue
             if shares or getattr(whole, name) != sum([getattr(span.tokens, name) or 0 for span in self.state.spans]):
                 for slot, model, more in self._beyond_calls(name, whole, shares, only, latest):
@@ -271,7 +273,10 @@ class Dated:
             models[model] = getattr(share, name) or 0
         for span in state.spans if models else ():
             models[span.model or only] = models.get(span.model or only, 0) - (getattr(span.tokens, name) or 0)
-        models[only] = models.get(only, 0) + rest - sum(models.values())
+        beyond = rest - sum(models.values())
+        rounded = name == MONEY and models and abs(beyond) <= ROUNDING_PICO
+        whose = max(models, key=lambda model: models[model]) if rounded else only
+        models[whose] = models.get(whose, 0) + beyond
         parts = [(model, more) for model, more in models.items() if more]
         if len(parts) == 1 and len(slots) > 1:
             yield from ((slot, parts[0][0], more) for slot, more in slots)

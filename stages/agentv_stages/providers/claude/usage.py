@@ -51,7 +51,7 @@ def model_shares(source: Source, by_model: dict[str, ModelUsage]) -> list[TokenU
     """Each model's share of the session's total."""
     return [
         structs.replace(
-            session_usage(source, {name: usage}, None),
+            session_usage(source, {name: usage}, usage.cost_usd),
             part=f"-model-{n}",
             scope="share",
             model=name,
