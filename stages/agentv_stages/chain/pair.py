@@ -82,7 +82,7 @@ class Pair:
             self.state.headers = [*self.state.headers, *headers][-MOST_HEADERS:]
         events = batch.events
         state, answered, put = self.state, self._recent.get, self._recent.put
-        calls, early, bare = state.open, state.early, state.bare
+        calls, early, bare, headers = state.open, state.early, state.bare, state.headers
         out: list[AnyEvent] | None = None
         for i, event in enumerate(events):
             kind = type(event)
@@ -90,7 +90,7 @@ class Pair:
                 result: ToolResult = event  # type: ignore[assignment]  # narrowed by `kind`, which mypy does not follow
                 key = call_key(result)
                 answers = calls.get(key)
-                if answers is not None and not result.partial and not bare:  # nearly every result
+                if answers is not None and not (result.partial or bare or headers):  # nearly every result
                     del calls[key]
                     put(key, _checksum(answers))
                     joined = _joined(result, answers, result.outcome, result.duration_ms)
