@@ -140,7 +140,8 @@ class AtifDecoder:
             model = step.model_name or model
             if has_value(step.reasoning_content):
                 events.append(Reasoning(source, at, message_id, _text(step.reasoning_content), False, model))
-            if has_value(text) and len(text) > 2:
+            silent = not step.tool_calls and not has_value(step.reasoning_content) and step.metrics is not None
+            if has_value(text) and (len(text) > 2 or silent):  # a model call is a turn, whatever of it the log has
                 synthetic = step.llm_call_count == 0
                 events.append(AssistantText(source, at, message_id, text, False, synthetic, model))
         waiting: set[str] = set()
