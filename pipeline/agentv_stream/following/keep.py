@@ -31,11 +31,11 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
             if base in busy:
                 continue
             files = [path for path in (Path(base + suffix) for suffix in SUFFIXES) if is_file(path)]
-            files += [path for path in sorted(Path(base + ".dead").glob("*.bin")) if is_file(path)]
             try:
+                files += [path for path in sorted(Path(base + ".dead").glob("*.bin")) if is_file(path)]
                 stats = [path.stat() for path in files]
             except OSError:
-                continue  # removed meanwhile
+                continue  # removed meanwhile, or in a folder that may not be entered
             if stats:
                 groups.append((max(s.st_mtime for s in stats), sum(s.st_size for s in stats), files))
         groups.sort(key=lambda group: group[0])
