@@ -51,7 +51,7 @@ def test_a_narrow_list_of_sessions_shows_the_prompt(tmp_path: Path, columns: int
     lines = in_terminal(tmp_path, columns, "sessions", "--root", f"claude={SESSION.parent}")
     assert lines[0].split() == ["session", "agent", "age", "cost", "$", "project", "prompt"]
     assert all(re.search(r" \d+\w ✓ +(~?\d+\.\d\d|\?) ", line) for line in lines[1:] if "claude" in line)
-    assert lines[1].endswith("fix add")
+    assert any(line.endswith("fix add") for line in lines)
     assert max(map(len, lines)) <= columns  # the titles, too
 
 
