@@ -13,8 +13,8 @@ import pytest
 from agentv_stages.model.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
 from agentv_stream.following.cursor_database import FILE, CursorError, state_folder
-from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow
-from agentv_stream.following.growing import Mark, digest
+from agentv_stream.following.cursors import CursorStore, SessionRow
+from agentv_stream.following.growing import InputRow, Mark, digest
 
 BIG = 2**64 - 1  # inodes are unsigned, SQLite's integers are not
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from agentv_stream.reports.report import Difference
-from agentv_stream.reports.run_findings import KindTotal
+from agentv_stream.reports.report_runs import KindTotal
 
 
 class Apart(Struct):
