@@ -65,7 +65,7 @@ class Command:
             left = None if timeout is None else max(0.0, end - time.monotonic())
             if not select.select([self._link], [], [], left)[0]:
                 raise TimeoutError
-            data = self._link.recv(64)
+            data = self._link.recv(1)  # the next line may be there already
             assert data, "the server of commands has died"
             line += data
         return line
