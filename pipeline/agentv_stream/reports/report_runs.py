@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentv_stages.model.event import FAILED_OUTCOMES
 from agentv_stages.model.payload import decode_json
+from agentv_stages.model.tokens import known_sum
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.errors import AgentvStreamError, SourceError
 from agentv_stream.sources.files import is_file, is_folder, is_there
@@ -44,9 +45,9 @@ class KindTotal:
         if not self.findings and finding.cites:
             self.first_turn = finding.cites[0].turn
         self.findings += 1
-        self.calls = _sum(self.calls, finding.calls)
-        self.duration_ms = _sum(self.duration_ms, finding.ms)
-        self.tokens = _sum(self.tokens, finding.tokens)
+        self.calls = known_sum((self.calls, finding.calls))
+        self.duration_ms = known_sum((self.duration_ms, finding.ms))
+        self.tokens = known_sum((self.tokens, finding.tokens))
         self.estimated |= finding.basis == "estimated"
 
 
@@ -318,7 +319,3 @@ def _integer(value: Any) -> int | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other

@@ -1,9 +1,10 @@
 """Findings of runs in a report. In: a run's stream, otherwise its transcript. Out: their number and cost by kind."""
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import get_args
 
 from agentv_stages.findings.finding import Kind
+from agentv_stages.model.tokens import known_sum
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.outputs.naming import RAW_LOG
 from agentv_stream.reports.report import Comparison
@@ -70,7 +71,7 @@ def finding_rows(comparison: Comparison) -> list[list[str]]:
 
 def _costs(totals: Sequence[KindTotal]) -> list[str]:
     calls, milliseconds, tokens = (
-        _total([getattr(total, name) for total in totals]) for name in ("calls", "duration_ms", "tokens")
+        known_sum(getattr(total, name) for total in totals) for name in ("calls", "duration_ms", "tokens")
     )
     about = "~" if any(total.estimated for total in totals) else ""
     return [
@@ -83,8 +84,3 @@ def _costs(totals: Sequence[KindTotal]) -> list[str]:
 def _first(run: Run, total: KindTotal) -> str:
     attempt = "" if run.attempt is None else f" {run.attempt}"
     return f"{run.task}{attempt}" + ("" if total.first_turn is None else f", turn {total.first_turn}")
-
-
-def _total(values: Sequence[Any]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
