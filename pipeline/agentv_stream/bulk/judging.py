@@ -14,12 +14,11 @@ from typing import Any
 from msgspec import Struct
 
 from agentv_stages.session.parts import Parts
-from agentv_stages.trajectory import CaseResult
 from agentv_stages.trajectory.verdict import Evidence, Result
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.rows import cut
 from agentv_stream.bulk.unit import Checks, Unit, printable
-from agentv_stream.checks.check import Checker, cases_for, cases_of_source
+from agentv_stream.checks.check import Checker, cases_for, cases_of_source, verdicts_json
 from agentv_stream.checks.spec import Spec, SpecCase, check_judges, load_spec
 from agentv_stream.errors import UsageError
 
@@ -71,7 +70,7 @@ def _loaded(checks: Checks) -> Loaded:
 
 
 class SessionCheck:
-    """The cases of one session. Feed `checker`; `results` and `rows` are its outcome."""
+    """The cases of one session. Feed `checker`; when the session has ended, `verdicts` and `rows` are the outcome."""
 
     def __init__(self, checks: Checks, unit: Unit, parts: Parts) -> None:
         chosen = _loaded(checks).cases_of(unit)
@@ -80,13 +79,13 @@ class SessionCheck:
         self._specs = [str(spec.path) for spec, _ in chosen]
 
     @property
-    def results(self) -> list[CaseResult]:
-        """The session has ended: one outcome for each case."""
-        return self.checker.finish()
+    def verdicts(self) -> list[Any]:
+        """The outcome of each case, for the session's result."""
+        return verdicts_json(self.checker.finish())
 
     def rows(self, key: str) -> Iterator[tuple[Any, ...]]:
         """The rows of table `verdicts` of this session."""
-        for i, (spec, result) in enumerate(zip(self._specs, self.results, strict=True)):
+        for i, (spec, result) in enumerate(zip(self._specs, self.checker.finish(), strict=True)):
             failed = [member for member in result.evaluators if member.verdict == "fail"]
             at = result.decided.at if result.decided is not None else None
             yield (

@@ -14,7 +14,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET, Raw, to_builtins
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import COPIED_BESIDE
@@ -346,7 +346,7 @@ class Session:
             if self.traces is not None:
                 self.traces.put_into(result)
             if self.check is not None:
-                result.verdicts = [to_builtins(outcome) for outcome in self.check.results]
+                result.verdicts = self.check.verdicts
             if work.state is not None:
                 result.source = printable_path(unit.name)
             if work.target is not None:
