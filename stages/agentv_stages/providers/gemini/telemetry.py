@@ -37,12 +37,17 @@ def _read(name: str, attributes: Attributes) -> LogFact | None:
             parts = _texts(attributes.get("response_text"))
             return LogFact("answer", {**found, "gen_ai.output.messages": parts} if parts else found)
         case "tool_call":
-            call = renamed(attributes, _CALL)
-            if attributes.get("success") in (False, "false"):
-                call["error.type"] = "denied" if attributes.get("decision") == "reject" else "error"
-            return LogFact("call", call)
+            return call_of(attributes)
         case _:
             return None
+
+
+def call_of(attributes: Attributes) -> LogFact:
+    """The call of a record `tool_call`; Qwen Code writes the same."""
+    call = renamed(attributes, _CALL)
+    if attributes.get("success") in (False, "false"):
+        call["error.type"] = "denied" if attributes.get("decision") == "reject" else "error"
+    return LogFact("call", call)
 
 
 def _texts(response: object) -> list[dict[str, Any]]:

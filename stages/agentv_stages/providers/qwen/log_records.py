@@ -5,6 +5,7 @@ total shows that they are counted beside it. Source: a recording of 0.15.10 with
 """
 
 from agentv_stages.model.telemetry import Attributes, LogFact, Telemetry, prompt_of, renamed, said, whole
+from agentv_stages.providers.gemini.telemetry import call_of
 from agentv_stages.providers.qwen.tools import TABLE
 
 _USAGE = {
@@ -14,11 +15,6 @@ _USAGE = {
     "output_token_count": "gen_ai.usage.output_tokens",
     "response_id": "gen_ai.response.id",
     "model": "gen_ai.response.model",
-}
-_CALL = {
-    "function_name": "gen_ai.tool.name",
-    "function_args": "gen_ai.tool.call.arguments",
-    "error": "gen_ai.tool.call.result",
 }
 
 
@@ -36,10 +32,7 @@ def _read(name: str, attributes: Attributes) -> LogFact | None:
                 found["gen_ai.output.messages"] = said("assistant", text)
             return LogFact("answer", found)
         case "tool_call":
-            call = renamed(attributes, _CALL)
-            if attributes.get("success") in (False, "false"):
-                call["error.type"] = "denied" if attributes.get("decision") == "reject" else "error"
-            return LogFact("call", call)
+            return call_of(attributes)
         case _:
             return None
 
