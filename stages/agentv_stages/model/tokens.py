@@ -52,14 +52,14 @@ class Tokens(Struct, gc=False):
             self.reasoning = (self.reasoning or 0) + sign * other.reasoning
         if other.web_searches is not None:
             self.web_searches = (self.web_searches or 0) + sign * other.web_searches
-        if type(other) is TokenUsage:
+        if isinstance(other, TokenUsage):
             self.unsure += sign * is_unsure(other)
             self.blind += sign * is_blind(other)
             cost = pico(other.cost_usd) if other.cost_usd is not None else None
         else:
-            self.unsure += sign * other.unsure  # type: ignore[union-attr]  # narrowed by `type`, which mypy does not follow
-            self.blind += sign * other.blind  # type: ignore[union-attr]  # as above
-            cost = other.cost_pico  # type: ignore[union-attr]  # as above
+            self.unsure += sign * other.unsure
+            self.blind += sign * other.blind
+            cost = other.cost_pico
         if cost is not None:
             self.cost_pico = (self.cost_pico or 0) + sign * cost
 
