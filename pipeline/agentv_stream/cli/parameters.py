@@ -12,8 +12,8 @@ from typing import Annotated, Any, get_args, get_origin
 
 PAIR = "EVENT COMMAND"
 """The metavar of an option that takes two values."""
-PLACE = re.compile("DIR|FILE|PATH|URL")  # in a metavar
-URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+_PLACE = re.compile("DIR|FILE|PATH|URL")  # in a metavar
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 _KNOWN = frozenset(("metavar", "help", "min", "max", "parser", "hidden", "show_default"))
 _WHOLE = re.compile(r"\d{1,18}")
 _DECIMAL = re.compile(r"\d{1,18}(\.\d{1,18})?")
@@ -54,6 +54,16 @@ class _Field:
         self.facts = declared.facts
         self.usual = self.kind in (str, Path, int, float, bool) and self.facts.keys() <= _KNOWN
         self.usual = self.usual and self.facts.get("metavar") != PAIR and not (self.many and self.kind is bool)
+
+
+def is_place(metavar: str | None) -> bool:
+    """Whether the value of an option or argument is a place: a file, a folder, a URL."""
+    return _PLACE.search(metavar or "") is not None
+
+
+def is_wrong_url(metavar: str | None, value: str) -> bool:
+    """Whether a value is a URL where only a place on this machine is possible: it would be a folder `s3:`."""
+    return is_place(metavar) and "URL" not in (metavar or "") and _URL.match(value) is not None
 
 
 class _Unusual(Exception):
@@ -126,9 +136,8 @@ def _read(
         if name not in options or not text or (not joined and text.startswith("-") and text != "-"):
             raise _Unusual
         field = options[name]
-        kind = field.facts.get("metavar") or ""
-        if PLACE.search(kind) and "URL" not in kind and URL.match(text):
-            raise _Unusual  # a folder `s3:` is never meant
+        if is_wrong_url(field.facts.get("metavar"), text):
+            raise _Unusual
         _take(field, text, values)
     return rest
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
-from agentv_stream.cli.parameters import PAIR, PLACE, URL, Argument, Rest
+from agentv_stream.cli.parameters import PAIR, Argument, Rest, is_place, is_wrong_url
 from agentv_stream.names import nearly
 
 
@@ -38,13 +38,13 @@ def _declared(hint: Any) -> Any:
     kind, declared = get_args(hint)
     facts = dict(declared.facts)
     if "parser" in facts:
-        facts["parser"] = _told(facts["parser"])
+        facts["parser"] = _with_message(facts["parser"])
     return Annotated[
         kind, (typer.Argument if isinstance(declared, Argument) else typer.Option)(*declared.names, **facts)
     ]
 
 
-def _told(parser: Callable[[str], Any]) -> Callable[[str], Any]:
+def _with_message(parser: Callable[[str], Any]) -> Callable[[str], Any]:
     """The parser, with the message of its error; typer shows only the value."""
 
     @wraps(parser)
@@ -89,10 +89,9 @@ class PlainCommand(TyperCommand):
             value = attached if joined else next(words, None)
             if not joined and value in options:
                 ctx.fail(f"Option {name!r} needs a value, and {value!r} is another option.")
-            kind = param.metavar or ""
-            if value == "" and PLACE.search(kind):  # else the current folder would be meant
+            if value == "" and is_place(param.metavar):  # else the current folder would be meant
                 ctx.fail(f"Option {name!r} needs a value, and the one given is empty.")
-            if value and URL.match(value) and PLACE.search(kind) and "URL" not in kind:
+            if value and is_wrong_url(param.metavar, value):
                 ctx.fail(f"Option {name!r} needs a place on this machine, and {value!r} is a URL.")
         try:
             return super().parse_args(ctx, args)
