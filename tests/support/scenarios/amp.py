@@ -12,7 +12,7 @@ from support.scenarios.writer import (
     Writer,
     Written,
     counts_as,
-    is_whole,
+    is_spoken,
     json_lines,
     no_broken_answers,
     no_empty_answers,
@@ -75,17 +75,13 @@ def write(scenario: Scenario) -> Written:
     return Written("stream.jsonl", json_lines(lines))
 
 
-def not_empty(answer: Answer) -> bool:
-    return is_whole(answer) and not (answer.final and not answer.text and not answer.thinking)
-
-
 WRITERS = (
     Writer(
         "amp-stream",
         write,
         VERBS,
         losses=(no_inner, no_broken_answers, no_empty_answers, counts_as("error", ("denied",))),
-        tokens=tokens_of(not_empty, "reasoning"),
+        tokens=tokens_of(is_spoken, "reasoning"),
         prompts=1,
         nameless=Nameless("a line has neither an id nor a time", lambda record: record.get("type") != "result"),
     ),

@@ -13,7 +13,7 @@ from support.scenarios.writer import (
     Written,
     by_last_answer,
     counts_as,
-    is_whole,
+    is_spoken,
     json_lines,
     no_broken_answers,
     no_empty_answers,
@@ -83,17 +83,13 @@ def write(scenario: Scenario) -> Written:
     return Written("messages.jsonl", json_lines(lines))
 
 
-def not_empty(answer: Answer) -> bool:
-    return is_whole(answer) and not (answer.final and not answer.text and not answer.thinking)
-
-
 WRITERS = (
     Writer(
         "langchain-messages",
         write,
         VERBS,
         losses=(no_inner, no_broken_answers, no_empty_answers, counts_as("error", ("denied",))),
-        tokens=tokens_of(not_empty),
+        tokens=tokens_of(is_spoken),
         status=by_last_answer,
         resumes=True,
         nameless=NAMED,

@@ -239,6 +239,11 @@ def is_whole(answer: Answer) -> bool:
     return answer.whole
 
 
+def is_spoken(answer: Answer) -> bool:
+    """Whether it is whole and, as the last one, has a text or a thought."""
+    return answer.whole and not (answer.final and not answer.text and not answer.thinking)
+
+
 def is_answered(answer: Answer) -> bool:
     """Whether it is whole, and so are its calls."""
     return answer.whole and len(answer.results) == len(answer.calls)
