@@ -4,7 +4,7 @@ import_sessions(["logs/"], parquet="dataset/")          # everything, resumable
 for result in summarize_many(paths): ...                # results in order, nothing written
 summarize_groups(["logs/"], by="day").summary           # merged figures
 
-Names are imported on first use: `summarize_groups` mostly needs none of what reads logs.
+Names are imported on first use: `summarize_groups` mostly needs no module that reads logs.
 """
 
 from importlib import import_module

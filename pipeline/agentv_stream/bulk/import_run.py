@@ -27,7 +27,7 @@ from agentv_stream.errors import SourceError
 from agentv_stream.sources.files import is_file, is_gone
 from agentv_stream.sources.packed_folder import unpacked_name
 
-MOST_ALIKE = 64  # files that begin alike, compared with one that is gone
+MOST_ALIKE = 64  # files with the same beginning that are compared with a file that no longer exists
 
 
 class ImportRun:

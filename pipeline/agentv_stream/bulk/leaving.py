@@ -99,7 +99,7 @@ def undisturbed() -> Generator[None]:
     """Holds signals that end this process while others are started within this context; they count at its end.
 
     Python only prints an exception raised by a handler during a fork; and a child at first has its parent's handlers. A
-    process that is started when a handler raises is in no pool, so nobody ends it. Blocking the signals does not do
+    process that is started when a handler raises is in no pool, so no code ends it. Blocking the signals does not do
     where there are threads: another thread takes the signal, and the handler still runs in the main one.
     """
     if not hasattr(signal, "pthread_sigmask"):

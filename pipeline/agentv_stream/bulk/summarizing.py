@@ -1,6 +1,7 @@
 """The figures of many sessions, by group. In: sources. Out: an outcome with a summary; only kept figures are written.
 
-What reads logs is imported where a session is new or changed: most answers come from figures that an earlier run kept.
+The modules that read logs are imported if a session is new or changed: most answers come from figures that an earlier
+run kept.
 """
 
 import time
@@ -48,11 +49,11 @@ def summarize_groups(
 
     `by` is one or two (`day,model`) of all, machine (the name `machine`, the same for all sessions), provider, project
     (the Git repository, otherwise the folder), branch, session, model, hour, day, week and month; with `tool` the
-    figures' `tools` distinguish them. `below` of the summary
-    has the groups within the groups. Figures belong to the time and model of their calls, in `zone`; only those in
-    `period` count. `sequences` keeps each session's tools in order. `prices` adds estimated costs (extra `prices`;
-    None: if it is installed). `cache` keeps the figures of each session between runs, and reads only new or changed
-    sessions (`cached` counts the others); with `sequences`, `records` or `stages` everything is read.
+    figures' `tools` distinguish them. `below` of the summary has the groups within the groups. Figures belong to the
+    time and model of their calls, in `zone`; only those in `period` count. `sequences` keeps each session's tools in
+    order. `prices` adds estimated costs (extra `prices`; None: if it is installed). `cache` keeps the figures of each
+    session between runs, and reads only new or changed sessions (`cached` counts the others); with `sequences`,
+    `records` or `stages` everything is read.
     The other arguments are as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any
     order; msgspec writes and reads them as JSON.
 

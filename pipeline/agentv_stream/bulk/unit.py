@@ -61,7 +61,7 @@ class Unit(Struct, frozen=True):
 
 
 class Checks(Struct, frozen=True):
-    """Specs by their paths, the chosen case (None: as `check` chooses), and a digest of what the specs say."""
+    """Specs by their paths, the chosen case (None: as `check` chooses), and a digest of the specs' contents."""
 
     specs: tuple[str, ...]
     case: str | None

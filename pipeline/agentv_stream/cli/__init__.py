@@ -180,7 +180,7 @@ def main() -> None:
 
 
 def called(words: list[str]) -> Callable[[], object]:
-    """The call that the words of the command line mean: of a command, or of typer, which tells what is wrong."""
+    """The call that the words of the command line mean: of a command, or of typer, which reports the mistake."""
     first = words[0] if words else ""
     if words == ["--version"]:
         return partial(_version, True)

@@ -1,4 +1,4 @@
-"""Back-pressure of the MCP server: requests wait while too many have no answer, or while nobody reads the answers.
+"""Back-pressure of the MCP server: requests wait while too many have no answer, or while the client reads no answers.
 
 The SDK reads all there is and keeps each request, and each answer that cannot be written, in memory.
 """
@@ -22,7 +22,7 @@ FORGET_SECONDS = 60.0  # without any answer: those that are missing will not com
 
 
 class _Head(Struct):
-    """What makes a message a request."""
+    """The members by which a message is a request."""
 
     id: str | int | float | UnsetType | None = UNSET
     method: str | UnsetType = UNSET
@@ -47,16 +47,16 @@ class Flow:
         if not _is_request(line):
             return
         with self._changed:
-            told = False
+            reported = False
             while self._in_flight >= MOST_IN_FLIGHT:
                 blocked = self._writing
                 if self._changed.wait(self._say_seconds if blocked else self._forget_seconds):
                     continue
                 if not self._writing:
                     self._in_flight = 0
-                elif blocked and not told:
+                elif blocked and not reported:
                     self._say("the client does not read its answers; its requests wait")
-                    told = True
+                    reported = True
             self._in_flight += 1
 
     def write(self, descriptor: int, data: "ReadableBuffer") -> int:

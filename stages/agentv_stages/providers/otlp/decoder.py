@@ -68,11 +68,11 @@ class OtlpDecoder:
                 found += 1
                 state.number += 1
                 try:
-                    told = log_of(log, part)
+                    log_record = log_of(log, part)
                 except Unusable as error:
                     batch.faults.append(self._fault(place, str(error), bytes(to_raw(log))))
                     continue
-                if not self._hold_record(told, place):
+                if not self._hold_record(log_record, place):
                     batch.ignore("log record")
         if "resourceMetrics" in request:
             batch.ignore("metrics")
