@@ -1,16 +1,23 @@
-"""A scenario as Amp prints it (`amp -x … --stream-json`).
+"""A scenario as Amp prints it (`amp -x … --stream-json`), and as it keeps it (`threads/T-<id>.json`, one document).
 
-Shapes: one run of April 2026. A line is a whole answer without an id and a time; nothing tells a denial.
+Shapes: one run of April 2026, threads of August 2026. A line is a whole answer without an id and a time; nothing in the
+stream tells a denial. In a thread each answer has a time, its results have none.
 """
 
+import json
 from typing import Any
 
-from support.scenarios.scenario import Answer, Call, Scenario, Verb
+from msgspec.structs import replace
+
+from support.scenarios.mixing import Clock
+from support.scenarios.scenario import Answer, Call, Scenario, Verb, changed_calls
 from support.scenarios.writer import (
     CWD,
+    STARTED_MS,
     Nameless,
     Writer,
     Written,
+    by_last_answer,
     counts_as,
     is_spoken,
     json_lines,
@@ -75,14 +82,79 @@ def write(scenario: Scenario) -> Written:
     return Written("stream.jsonl", json_lines(lines))
 
 
+def ended(call: Call) -> dict[str, Any]:
+    """How a call of a thread ended."""
+    if call.outcome == "denied":
+        return {"status": "rejected-by-user"}
+    if call.exit_code is not None:
+        return {"status": "done", "result": {"output": call.output, "exitCode": call.exit_code}}
+    return {"status": "done" if call.outcome == "ok" else "error", "result": call.output}
+
+
+def write_thread(scenario: Scenario) -> Written:
+    clock = Clock(scenario.mixed)
+    messages: list[Any] = []
+
+    def add(role: str, content: list[dict[str, Any]], **members: Any) -> None:
+        about = {"role": role, "messageId": len(messages), "protocolMessageID": f"msg-{len(messages)}"}
+        messages.append({**about, **members, "content": content})
+
+    for prompt in scenario.prompts:
+        clock.tick()
+        add("user", [{"type": "text", "text": prompt.text}], meta={"sentAt": clock.now})
+        for answer in prompt.answers:
+            if not answer.whole or answer.empty:
+                continue
+            used = answer.usage
+            usage = {
+                "model": "pear-2",
+                "timestamp": clock.tick(),
+                "inputTokens": used.fresh,
+                "totalInputTokens": used.input,
+            }
+            usage |= {"cacheCreationInputTokens": used.written, "cacheReadInputTokens": used.cached}
+            clock.asked |= {call.number: clock.now for call in answer.calls}
+            state = {"type": "complete", "stopReason": "end_turn" if answer.final else "tool_use"}
+            add("assistant", blocks(answer), state=state, usage={**usage, "outputTokens": used.output})
+            open_calls = [call for call in answer.calls if call.outcome == "unpaired"]
+            results = [(call, ended(call)) for call in answer.results]
+            results += [(call, {"status": "in-progress"}) for call in open_calls]
+            told = [
+                {"type": "tool_result", "toolUseID": f"toolu_{call.number:04d}", "run": run} for call, run in results
+            ]
+            if told:
+                add("user", told)
+    where = {"initial": {"trees": [{"uri": f"file://{CWD}"}]}}
+    thread = {"v": 8, "id": SESSION, "created": STARTED_MS, "title": "t", "env": where, "messages": messages}
+    return Written(f"{SESSION}.json", json.dumps(thread, ensure_ascii=False).encode(), clock=clock)
+
+
+def without_reasons(scenario: Scenario) -> Scenario:
+    """A user who refuses gives no reason."""
+    return changed_calls(scenario, lambda call: replace(call, output="") if call.outcome == "denied" else call)
+
+
+LOSSES = (no_inner, no_broken_answers, no_empty_answers)
 WRITERS = (
     Writer(
         "amp-stream",
         write,
         VERBS,
-        losses=(no_inner, no_broken_answers, no_empty_answers, counts_as("error", ("denied",))),
+        losses=(*LOSSES, counts_as("error", ("denied",))),
         tokens=tokens_of(is_spoken, "reasoning"),
         prompts=1,
         nameless=Nameless("a line has neither an id nor a time", lambda record: record.get("type") != "result"),
+    ),
+    Writer(
+        "amp-thread",
+        write_thread,
+        VERBS,
+        possible=(without_reasons,),
+        losses=LOSSES,
+        tokens=tokens_of(is_spoken, "reasoning"),
+        status=by_last_answer,
+        append_only=False,
+        lines=False,
+        resumes=True,
     ),
 )
