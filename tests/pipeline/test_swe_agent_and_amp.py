@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agentv_stream import summarize
+from agentv_stream.bulk.find import find_units
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from support.decoding import FIXTURES, corpus
@@ -18,6 +19,8 @@ def test_a_folder_of_trajectories_is_searched(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "swe-agent" / "run.json", tmp_path / "issue-1.traj")
     (session,) = find_sessions(find_roots([str(tmp_path)]))
     assert (session.header.provider, session.header.prompt) == ("swe-agent", "Fix the failing test.")
+    (unit,) = find_units([str(tmp_path)])
+    assert unit.source == str(tmp_path / "issue-1.traj")
 
 
 def test_real_trajectories_give_what_a_count_of_their_steps_gives() -> None:

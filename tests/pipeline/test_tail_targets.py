@@ -108,7 +108,7 @@ def test_logs_that_are_not_followed_because_of_their_names_are_told(tmp_path: Pa
         (tmp_path / "a" / name).write_text("2026-01-01 started\n" if "notes" in name else "")
     code, err = once(tmp_path, "a")
     assert code == 0
-    assert "warning: 3 logs not followed: their names do not end in .jsonl, .json or .ndjson" in err
+    assert "warning: 3 logs not followed: their names do not end in .jsonl, .json, .ndjson, .traj" in err
     assert all(name in err for name in ("A.JSONL", "run.log", "deep/x.txt")) and "notes.log" not in err
     assert "not followed" not in once(tmp_path, "a/run.log")[1]
 

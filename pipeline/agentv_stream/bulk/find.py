@@ -20,7 +20,7 @@ from agentv_stages.providers import NAMES, get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, printable
-from agentv_stream.discovery.places import IN_STORES, expanded, store_patterns
+from agentv_stream.discovery.places import IN_STORES, LOG_SUFFIXES, expanded, store_patterns
 from agentv_stream.errors import SourceError
 from agentv_stream.sources.files import first_unpacked, is_file, is_folder, is_store_folder, is_there, store_around
 from agentv_stream.sources.packed_folder import unpacked_name
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 Sources: TypeAlias = str | PathLike[str] | Iterable[str | PathLike[str]]
 Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
-SUFFIXES = (".jsonl", ".json", ".ndjson")
 STORES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = re.compile(r"[*?[]")
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]+…?\Z")  # `…`: as `sessions` shortens it
@@ -52,7 +51,7 @@ _SESSION_OF = re.compile(rb'"sessionId":"([^"\\]{1,200})"')
 def looks_like_session(name: str) -> bool:
     """Whether the name of a file found in a folder suggests that it is worth opening."""
     name = unpacked_name(name)
-    return name.endswith(SUFFIXES) and not name.endswith(_NOT_SESSIONS) and not name.startswith(".")
+    return name.endswith(LOG_SUFFIXES) and not name.endswith(_NOT_SESSIONS) and not name.startswith(".")
 
 
 def listed(sources: Sources) -> list[str]:

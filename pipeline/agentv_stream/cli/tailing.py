@@ -25,7 +25,7 @@ from agentv_stream.discovery.discover import (
 )
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.own_files import check_own_files
-from agentv_stream.discovery.places import Root, cache_file, find_roots, is_database
+from agentv_stream.discovery.places import LOG_SUFFIXES, Root, cache_file, find_roots, is_database
 from agentv_stream.discovery.skipped import skipped_logs
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
 from agentv_stream.following.cursor_database import state_folder
@@ -353,7 +353,7 @@ def _tell_skipped(folders: list[str]) -> None:
     found = [path for folder in folders for path in skipped_logs(folder)]
     if found:
         shown = ", ".join(visible(path, 200) for path in found[:3]) + (", …" if len(found) > 3 else "")
-        why = "their names do not end in .jsonl, .json or .ndjson; give them by name to follow them"
+        why = f"their names do not end in {', '.join(LOG_SUFFIXES)}; give them by name to follow them"
         say(f"warning: {counted(len(found), 'log')} not followed: {why}: {shown}")
 
 

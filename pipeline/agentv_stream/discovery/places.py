@@ -22,7 +22,9 @@ from agentv_stream.outputs.forms import told_twice
 from agentv_stream.release import has_plugins
 from agentv_stream.sources.files import absolute, is_store_folder
 
-ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson", "**/*.traj")
+LOG_SUFFIXES = (".jsonl", ".json", ".ndjson", ".traj")
+"""Endings of the names of logs. In a folder, only files with such names are opened."""
+ANY_LOG = tuple(f"**/*{suffix}" for suffix in LOG_SUFFIXES)
 _REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")
 LAST_NS = (1 << 63) - 1  # the year 2262: SQLite, which stores signatures, has no larger integers
 IN_STORES = frozenset(("storage", "session", "message", "part", "session_diff", "todo", "project", "migration"))

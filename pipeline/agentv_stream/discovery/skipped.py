@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentv_stream.discovery.header import dialect_of
-from agentv_stream.discovery.places import logical_name
+from agentv_stream.discovery.places import LOG_SUFFIXES, logical_name
 
-LISTED = (".jsonl", ".json", ".ndjson")
-LOOKED_INTO = (*LISTED, ".log", ".txt", ".out")
+LOOKED_INTO = (*LOG_SUFFIXES, ".log", ".txt", ".out")
 MOST_LOOKED_INTO = 100
 """Files that are opened, at most: their contents decide whether they are logs."""
 
@@ -29,5 +28,5 @@ def _others(folder: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(names):
             plain = logical_name(name)
-            if plain.lower().endswith(LOOKED_INTO) and not plain.endswith(LISTED):
+            if plain.lower().endswith(LOOKED_INTO) and not plain.endswith(LOG_SUFFIXES):
                 yield str(Path(place, name))
