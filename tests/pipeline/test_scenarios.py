@@ -47,7 +47,6 @@ NOT_WRITTEN = {
     "cline-task": "compared with counts of a real task, in test_cline_task",
     "kiro-conversation": "its sessions are written as databases, in test_kiro",
     "goose-rows": "its sessions are written as databases, in test_goose",
-    "swe-agent": "compared with a count of real trajectories, in test_swe_agent_and_amp",
     "otlp": "spans of any program; its own tests compare them with what was exported",
     "openai-agents-items": "made by the SDK itself, in test_frameworks",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
