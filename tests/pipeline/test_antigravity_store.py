@@ -21,6 +21,7 @@ from agentv_stream.stores.database import StoreError
 from agentv_stream.stores.opening import list_sessions
 from agentv_stream.stores.rows import read_rows, read_session
 from support.decoding import FIXTURES, best, check_laws, check_odd_shapes, corpus, dialect, records
+from support.protobuf import message
 
 ID = "0a6f1c52-3d7e-4b19-8c40-5e9d2b7a1f63"
 STEPS = dialect(PROVIDER, "antigravity-steps")
@@ -29,25 +30,6 @@ CREATE TABLE trajectory_meta (trajectory_id text, cascade_id text, trajectory_ty
 CREATE TABLE steps (idx integer, step_type integer, status integer, error_details blob, step_payload blob);
 CREATE TABLE gen_metadata (idx integer, data blob, size integer);
 """
-
-
-def varint(value: int) -> bytes:
-    out = b""
-    while value > 0x7F:
-        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
-    return out + bytes([value])
-
-
-def message(*fields: tuple[int, int | str | bytes]) -> bytes:
-    """A protobuf message of numbers, texts and messages."""
-    out = b""
-    for number, value in fields:
-        if isinstance(value, int):
-            out += varint(number << 3) + varint(value)
-        else:
-            data = value.encode() if isinstance(value, str) else value
-            out += varint(number << 3 | 2) + varint(len(data)) + data
-    return out
 
 
 def call(name: str, tool: str, arguments: dict[str, Any]) -> bytes:

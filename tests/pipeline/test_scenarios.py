@@ -43,7 +43,6 @@ NOT_WRITTEN = {
     "antigravity-steps": "its sessions are written as databases, in test_antigravity_store",
     "antigravity-stream": "compared with counts of real streams, in test_antigravity",
     "antigravity-transcript": "likewise",
-    "crush-rows": "its sessions are written as databases, in test_crush",
     "cline-task": "compared with counts of a real task, in test_cline_task",
     "kiro-conversation": "its sessions are written as databases, in test_kiro",
     "goose-rows": "its sessions are written as databases, in test_goose",

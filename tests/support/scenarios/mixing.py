@@ -40,12 +40,14 @@ def run(steps: Iterator[Any]) -> None:
 
 class Clock:
     """Each tick is later, by differing times; with some seeds it is set back now and then, never to before the session.
+    Its times are multiples of `unit` milliseconds.
 
     `asked`, `begun` and `ended` are, by a call's number, what the log says of when it was asked for, was begun and had
     ended; `known` is what the log itself says that it took. `last` is the time of the last record that says anything of
     the session; `session_ms` is there where the agent tells how long it took."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, unit: int = 1) -> None:
+        self.unit = unit
         self.set_back = 5 if seed % 4 == 3 else 0
         self.now = self.first = self.last = STARTED_MS
         self.ticks = 0
@@ -61,6 +63,7 @@ class Clock:
             self.now += self.ticks * self.ticks * 37 % 2_903
         if self.set_back and self.ticks % self.set_back == 4:
             self.now -= (self.now - self.first) // 2
+        self.now -= self.now % self.unit
         self.ticks += 1
         self.last = max(self.last, self.now) if says else self.last
         return iso_of(self.now)

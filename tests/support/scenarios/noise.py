@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from support.protobuf import message
 from support.scenarios.scenario import Call, Scenario
 from support.scenarios.writer import Writer, Written
 
@@ -21,6 +22,7 @@ Kind: TypeAlias = Literal["blank", "text", "record"]
 Where: TypeAlias = Literal["at once", "later", "at the end"]
 TEXT = b"npm warn deprecated: an odd line"
 LATER: dict[str, Any] = {"type": "later", "items": [{"type": "text", "text": "later"}], "n": 1}
+LATER_FIELD = 1_000
 HELD = ("input", "arguments", "args", "parameters", "rawInput", "tool_call", "changes")
 """Members whose own members are data: what a model asked for, or names as keys."""
 
@@ -68,9 +70,10 @@ def disturbed(written: Written, writer: Writer, noise: Noise, heard: Scenario) -
     """The session with noise in it; a whole document can be written otherwise alone. The first line stays first, for a
     log without it may begin as another agent's. `heard` is what the log tells."""
     shared = None if writer.marks_ids or noise.again else reused(heard, noise.reused)
+    if written.session:
+        return replace(written, data=_rewritten_cells(written.data, noise, shared))
     if not writer.lines:
-        change = _rewritten_rows if written.session else _rewritten
-        return replace(written, data=_renamed(change(written.data, noise, noise.members), shared))
+        return replace(written, data=_renamed(_rewritten(written.data, noise, noise.members), shared))
     members = noise.members and not writer.ended
     lines = [
         _rewritten(line, noise, members) if line[:1] == b"{" != line else line for line in written.data.splitlines()
@@ -137,16 +140,28 @@ def _rewritten(data: bytes, noise: Noise, members: bool) -> bytes:
     return (told.replace(whole, whole[: len(whole) // 2]) if noise.halved else told).encode()
 
 
-def _rewritten_rows(database: bytes, noise: Noise, members: bool) -> bytes:
-    """What stands as JSON in its rows, likewise."""
+def _rewritten_cells(database: bytes, noise: Noise, shared: tuple[int, int] | None) -> bytes:
+    """The JSON in its cells in other words, its protobuf messages with a further field."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(database)
-        for table in ("message", "part"):
-            rows = list(connection.execute(f"SELECT id, data FROM {table}"))
-            told = [(_rewritten(data.encode(), noise, members).decode(), own) for own, data in rows]
-            connection.executemany(f"UPDATE {table} SET data = ? WHERE id = ?", told)
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            read = connection.execute(f"SELECT rowid, * FROM {table}")
+            columns = [name for name, *_ in read.description][1:]
+            for row, *cells in read.fetchall():
+                told = [_rewritten_cell(cell, noise, shared) for cell in cells]
+                sets = ", ".join(f"{name} = ?" for name in columns)
+                connection.execute(f"UPDATE {table} SET {sets} WHERE rowid = ?", (*told, row))
         connection.commit()
         return connection.serialize()
+
+
+def _rewritten_cell(cell: Any, noise: Noise, shared: tuple[int, int] | None) -> Any:
+    if isinstance(cell, bytes):
+        return _renamed(cell + message((LATER_FIELD, 1)) if noise.members else cell, shared)
+    if not isinstance(cell, str) or cell[:1] not in ("{", "["):
+        return cell
+    return _renamed(_rewritten(cell.encode(), noise, noise.members), shared).decode()
 
 
 def _widened(value: Any) -> Any:
