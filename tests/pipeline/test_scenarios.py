@@ -44,7 +44,6 @@ NOT_WRITTEN = {
     "antigravity-stream": "compared with counts of real streams, in test_antigravity",
     "antigravity-transcript": "likewise",
     "cline-task": "compared with counts of a real task, in test_cline_task",
-    "kiro-conversation": "its sessions are written as databases, in test_kiro",
     "goose-rows": "its sessions are written as databases, in test_goose",
     "otlp": "spans of any program; its own tests compare them with what was exported",
     "openai-agents-items": "made by the SDK itself, in test_frameworks",

@@ -23,6 +23,7 @@ from support.scenarios import (
     grok_acp,
     kimi,
     kiro,
+    kiro_conversation,
     langchain,
     mini_swe_agent,
     oh_my_pi,
@@ -64,6 +65,7 @@ FAMILIES = (
     ),
     *(
         kiro,
+        kiro_conversation,
         langchain,
         mini_swe_agent,
         oh_my_pi,
