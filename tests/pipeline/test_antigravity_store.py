@@ -109,6 +109,19 @@ def test_a_conversation_has_its_calls_outcomes_tokens_and_end(path: Path) -> Non
     check_odd_shapes(PROVIDER, log)
 
 
+def test_each_call_has_its_own_model_and_a_killed_command_its_exit_code(path: Path) -> None:
+    killed = step(21, 7, (28, message((6, (1 << 64) - 9))), call=call("c4", "run_command", {}))
+    with closing(sqlite3.connect(path)) as connection:
+        for usage, model in ((USAGE, "pear-2"), (message((11, "r2")), "apple-1")):
+            data = message((1, message((4, usage), (19, model))))
+            connection.execute("INSERT INTO gen_metadata VALUES (1, ?, 1)", (data,))
+        connection.execute("UPDATE steps SET step_payload = ? WHERE idx = 6", (killed,))
+        connection.commit()
+    rows = [msgspec.json.decode(line)["step"] for line in lines(path).splitlines()[1:]]
+    assert [row["model"] for row in rows if "model" in row] == ["pear-2", "apple-1"]
+    assert rows[6]["command"]["exit_code"] == -9
+
+
 def test_below_a_folder_a_database_counts_only_without_a_transcript_of_its_session(path: Path, tmp_path: Path) -> None:
     home = tmp_path / "antigravity-cli"
     database = home / "conversations" / path.name

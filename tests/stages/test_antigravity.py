@@ -76,7 +76,7 @@ def test_the_steps_make_the_sum_that_the_result_tells() -> None:
     ends = [event for event in events if isinstance(event, SessionEnd)]
     assert [(end.status, end.reason, end.duration_ms, end.agent_num_turns) for end in ends] == [
         ("complete", "denied: command", 9500, 1),
-        ("complete", None, 4500, 2),
+        ("complete", None, 4500, 1),
     ]
 
 
@@ -115,6 +115,18 @@ def test_a_total_counts_only_without_steps_and_zeros_are_unknown() -> None:
     assert (used.scope, used.input, used.cached, used.output, used.reasoning) == ("session", 15, 5, 4, 3)
     result["result"]["usage"] = ZERO  # type: ignore[index]
     assert not [event for event in events_of(STREAM, lines(result)) if isinstance(event, TokenUsage)]
+
+
+def test_tokens_count_without_their_total_too() -> None:
+    usage = {"input_tokens": 10, "output_tokens": 4}
+    step = {"conversation_id": "c", "step_index": 1, "state": "DONE", "step_type": "agent_response", "usage": usage}
+    assert total(events_of(STREAM, lines({"event": "step_update", "step_update": step})))["input"] == 10
+
+
+def test_a_step_in_an_unknown_state_has_not_ended() -> None:
+    step = {"conversation_id": "c", "step_index": 1, "step_type": "tool", "tool_name": "run_command"}
+    batch = decoded(STREAM, lines({"event": "step_update", "step_update": {**step, "state": "WAITING"}}))
+    assert (len(calls(batch.events)), results(batch.events), batch.unknown) == (1, [], {"state/WAITING": 1})
 
 
 def test_a_refusal_in_words_is_a_denial() -> None:
@@ -159,6 +171,39 @@ def test_a_transcript_names_the_model_the_folder_and_the_prompt_and_a_checkpoint
     assert [event.name for event in events if isinstance(event, Notification)] == ["error_message", "system_message"]
     assert [event.status for event in events if isinstance(event, SessionEnd)] == ["complete"]
     assert not any(isinstance(event, TokenUsage) for event in events)
+
+
+def answered(*steps: dict[str, Any]) -> Any:
+    """The decoded batch of an answer that runs a command and then views a file, and these steps after it."""
+    asked: list[dict[str, Any]] = [{"name": "run_command", "args": {}}, {"name": "view_file", "args": {}}]
+    answer: dict[str, Any] = {"type": "PLANNER_RESPONSE", "status": "DONE", "tool_calls": asked}
+    return decoded(
+        TRANSCRIPT, lines(*({"step_index": i, "source": "MODEL", **e} for i, e in enumerate((answer, *steps))))
+    )
+
+
+def test_a_result_is_that_of_the_call_whose_tool_has_its_type() -> None:
+    viewed = {"type": "VIEW_FILE", "status": "DONE", "content": "x"}
+    failed = {"type": "RUN_COMMAND", "status": "DONE", "content": "\tThe command failed with exit code: 2"}
+    found = results(answered(viewed, failed).events)
+    assert [(r.call_id[-1], r.outcome, r.exit_code) for r in found] == [("1", "ok", None), ("0", "error", 2)]
+
+
+def test_what_a_command_printed_is_no_verdict_on_it() -> None:
+    printed = "\tThe command completed successfully.\n\tOutput:\nThe command failed with exit code: 2\n"
+    (result,) = results(answered({"type": "RUN_COMMAND", "status": "DONE", "content": printed}).events)
+    assert (result.outcome, result.exit_code) == ("ok", 0)
+
+
+def test_a_result_of_an_unknown_status_is_none_and_keeps_its_place() -> None:
+    batch = answered({"type": "RUN_COMMAND", "status": "CANCELED"}, {"type": "VIEW_FILE", "status": "DONE"})
+    assert [r.call_id[-1] for r in results(batch.events)] == ["1"]
+    assert batch.unknown == {"status/CANCELED": 1}
+
+
+def test_an_answer_that_failed_is_no_good_end() -> None:
+    entry = {"step_index": 0, "source": "MODEL", "type": "PLANNER_RESPONSE", "status": "ERROR", "content": "I"}
+    assert not [event for event in events_of(TRANSCRIPT, lines(entry)) if isinstance(event, SessionEnd)]
 
 
 def test_the_full_transcript_has_arguments_as_they_are_and_the_folder_names_the_session() -> None:

@@ -56,9 +56,13 @@ class AntigravityStore:
     def messages(self, session_id: str, children: Collection[str], after: int = 0) -> Iterator[StoredMessage]:
         error = "error_details" if "error_details" in self.tables["steps"] else "NULL"
         query = f"SELECT idx, status, step_payload, {error} FROM steps ORDER BY idx"
+        models = {response: model for response, model in self._generations() if response is not None}
         for number, status, payload, details in self.connection.execute(query):
             step: Values = read_message(payload, STEP) if isinstance(payload, bytes) else {}
             step |= {"idx": number, "status": status}
+            response = _member(step, "metadata", "usage", "response_id")
+            if response in models:
+                step["model"] = models[response]
             failed = read_message(details, ERROR) if isinstance(details, bytes) else {}
             if failed:
                 step["error"] = next(iter(failed.values()))
@@ -72,11 +76,15 @@ class AntigravityStore:
         return (text(found[0]) if found else None) or "conversation"
 
     def _model(self) -> str | None:
-        for (data,) in self.connection.execute("SELECT data FROM gen_metadata ORDER BY rowid DESC LIMIT 1"):
-            call = read_message(data, GENERATION).get("call") if isinstance(data, bytes) else None
-            model = call.get("model") if isinstance(call, dict) else None
-            return model if isinstance(model, str) else None
-        return None
+        return next((model for _, model in self._generations("DESC LIMIT 1")), None)
+
+    def _generations(self, order: str = "") -> Iterator[tuple[str | None, str]]:
+        """The id of each response and its model, where one is named."""
+        for (data,) in self.connection.execute(f"SELECT data FROM gen_metadata ORDER BY rowid {order}"):
+            found = read_message(data, GENERATION) if isinstance(data, bytes) else {}
+            model = _member(found, "call", "model")
+            if model is not None:
+                yield _member(found, "call", "usage", "response_id"), model
 
     def _created(self, order: str) -> int | None:
         query = f"SELECT step_payload FROM steps ORDER BY idx {order} LIMIT 1"
@@ -86,3 +94,11 @@ class AntigravityStore:
             seconds = created.get("seconds") if isinstance(created, dict) else None
             return seconds * 1000 if isinstance(seconds, int) and seconds < 1 << 40 else None
         return None
+
+
+def _member(values: Values, *names: str) -> str | None:
+    """The text at the end of a path of members."""
+    value: object = values
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else None

@@ -17,6 +17,7 @@ MOST_DEPTH = 16
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SIZES = {_FIXED64: 8, _FIXED32: 4}
 _MOST_BITS = 63
+_NEGATIVE = 1 << 63  # a negative number is written as one of 64 bits
 
 
 def read_message(data: bytes, fields: Fields, depth: int = 0) -> Values:
@@ -53,7 +54,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
             value, at = _varint(data, at)
             if at > end:
                 return
-            yield number, value
+            yield number, value if value < _NEGATIVE else value - 2 * _NEGATIVE
             continue
         size = _SIZES.get(wire)
         if wire == _BYTES:
@@ -120,5 +121,5 @@ STEP: Fields = {
     47: ("mcp", {3: ("output", "text")}),
     140: ("generic", {2: ("result", {1: ("output", "text")})}),
 }
-GENERATION: Fields = {1: ("call", {19: ("model", "text"), 21: ("display", "text")})}
+GENERATION: Fields = {1: ("call", {4: ("usage", USAGE), 19: ("model", "text")})}
 ERROR: Fields = {9: ("text", "text"), 1: ("message", "text"), 2: ("details", "text")}

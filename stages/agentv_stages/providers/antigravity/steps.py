@@ -104,7 +104,10 @@ class Output(Struct, gc=False):
 
 
 class Step(Struct, gc=False):
+    """`model` is the one that answered, where the database names it; the session's is the last."""
+
     idx: int | None = None
+    model: str | None = None
     type: int | None = None
     status: int | None = None
     error: str | None = None
@@ -167,9 +170,10 @@ class StepsDecoder:
         step_id = f"step-{record.row if step.idx is None else step.idx}"
         created, completed = _ms(metadata.created), _ms(metadata.completed)
         result = step.type not in (USER_INPUT, PLANNER)
+        model = step.model or (self.state.model if step.type == PLANNER else None)
         source = self.context.source(record, (completed if result else created) or created, step_id)
         if metadata.usage is not None:
-            usage = _usage(source, metadata.usage, step_id, self.state.model)
+            usage = _usage(source, metadata.usage, step_id, model)
             if usage is not None:
                 batch.events.append(usage)
         if step.type == USER_INPUT:
@@ -177,7 +181,7 @@ class StepsDecoder:
             text = user.text or (user.items.text if user.items is not None else None) or ""
             batch.events.append(UserText(source, "", to_raw(text), step_id))
         elif step.type == PLANNER:
-            self._answer(step.planner or Planner(), step_id, source, batch)
+            self._answer(step.planner or Planner(), model, step_id, source, batch)
         elif metadata.call is not None and metadata.call.id:
             duration = whole_ms(completed - created) if created is not None and completed is not None else None
             self._result(step, metadata.call.id, duration, source, batch)
@@ -188,8 +192,8 @@ class StepsDecoder:
         else:
             batch.unknown_type(f"step/{step.type}", record)
 
-    def _answer(self, planner: Planner, step_id: str, source: Source, batch: Batch) -> None:
-        add, model = batch.events.append, self.state.model
+    def _answer(self, planner: Planner, model: str | None, step_id: str, source: Source, batch: Batch) -> None:
+        add = batch.events.append
         if planner.thinking:
             add(Reasoning(source, "", step_id, to_raw(planner.thinking), model=model))
         if planner.response:

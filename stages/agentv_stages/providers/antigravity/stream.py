@@ -56,6 +56,8 @@ OUTPUT_LOSSES = (
 )
 MOST_OPEN = 4096
 _TIMEOUT = "the print timeout was over"
+_ENDED = ("DONE", "ERROR")
+_STATES = (*_ENDED, "ACTIVE")
 _REFUSED = ("permission check failed", "user denied permission")
 _KINDS = {"command": (SHELL,)}
 """What `denied_actions` calls an action, and the tools that do it. Others without output are not known to be denied."""
@@ -76,7 +78,7 @@ class Held(Struct):
 
 class State(Struct):
     """`answer` is the id of the answer that calls belong to, `open` are the ids of calls without a result, `counted`:
-    a step had tokens, so totals add nothing. `spent_ms` is the duration in the last `result`."""
+    a step had tokens, so totals add nothing. `spent_ms` and `turns` are those of the last `result`."""
 
     session_id: str | None = None
     model: str | None = None
@@ -85,6 +87,7 @@ class State(Struct):
     held: list[Held] = []
     counted: bool = False
     spent_ms: int = 0
+    turns: int = 0
 
 
 class StreamDecoder:
@@ -105,7 +108,9 @@ class StreamDecoder:
             batch.events.append(info)
         elif kind == "step_update" and line.step_update is not None:
             step = line.step_update
-            result = _tool_result(step) if step.state != "ACTIVE" else None
+            result = _tool_result(step) if step.state in _ENDED else None
+            if step.state not in _STATES:
+                batch.unknown_type(f"state/{step.state or ''}", record)
             self._session(step.conversation_id, record, source, batch)
             self._step(step, result, record, source, batch)
         elif kind == "result" and line.result is not None:
@@ -129,7 +134,7 @@ class StreamDecoder:
         another = other_session(record, session_id, state.session_id, batch, header=header)
         if another:
             self._release(frozenset(), batch)
-            state.open, state.counted, state.spent_ms, state.answer = [], False, 0, ""
+            state.open, state.counted, state.spent_ms, state.turns, state.answer = [], False, 0, 0, ""
         state.session_id = session_id
         batch.events.append(SessionInfo(source, "", session_id, another=another))
 
@@ -146,7 +151,7 @@ class StreamDecoder:
             if has_value(step.text_delta):
                 text = text_json(step.text_delta)
                 batch.events.append(AssistantText(source, "", step_id, text, True, model=state.model))
-            if step.usage is not None and step.usage.total_tokens:
+            if step.usage is not None and step.usage.known:
                 state.counted = True
                 batch.events.append(usage_of(source, step_id, step.usage, state.model))
             elif not has_value(step.text_delta):
@@ -204,17 +209,20 @@ class StreamDecoder:
 
     def _end(self, result: Result, reason: str | None, record: Record, source: Source, batch: Batch) -> None:
         state = self.state
-        actions = [denied.action or "" for denied in result.denied_actions or ()]
+        actions = [denied.action for denied in result.denied_actions or () if denied.action]
         self._release(frozenset(tool for action in actions for tool in _KINDS.get(action, ())), batch)
         state.answer = ""
-        if not state.counted and result.usage is not None and result.usage.total_tokens:
+        if not state.counted and result.usage is not None and result.usage.known:
             batch.events.append(usage_of(source, "result", result.usage, state.model, total=True))
         before, state.spent_ms = state.spent_ms, _duration_ms(result) or state.spent_ms
         duration = state.spent_ms - before if state.spent_ms > before else _duration_ms(result)
+        begun, turns = state.turns, result.num_turns
+        if turns is not None and turns > begun:  # a lower number, or the same again, is that of the turn alone
+            state.turns, turns = turns, turns - begun
         status, reason = ending(result, reason)
         if actions and reason is None:
             reason = f"denied: {', '.join(actions)}"
-        end = SessionEnd(source, "", status, reason, None, duration, result.num_turns, Raw(record.data))
+        end = SessionEnd(source, "", status, reason, None, duration, turns, Raw(record.data))
         batch.events.append(end)
 
 
@@ -239,7 +247,7 @@ class OutputDecoder:
         add(SessionInfo(source, "", result.conversation_id))
         if has_value(result.response):
             add(AssistantText(source, "", "answer", text_json(result.response)))
-        if result.usage is not None and result.usage.total_tokens:
+        if result.usage is not None and result.usage.known:
             add(usage_of(source, "result", result.usage, None, total=True))
         status, reason = ending(result, reason)
         add(SessionEnd(source, "", status, reason, None, _duration_ms(result), result.num_turns))
@@ -285,7 +293,7 @@ def ending(result: Result, reason: str | None) -> tuple[Status, str | None]:
     """How a turn ended. Since 1.1.28 one whose time was over says SUCCESS, and no token was used."""
     if result.status != "SUCCESS":
         return "error", reason or result.status
-    if result.usage is not None and result.usage.total_tokens == 0:
+    if result.usage is not None and result.usage.total_tokens == 0 and not result.usage.known:
         return "incomplete", _TIMEOUT
     return "complete", reason
 

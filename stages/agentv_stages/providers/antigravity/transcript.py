@@ -1,8 +1,9 @@
 """Antigravity's transcripts to events: `transcript.jsonl` and `transcript_full.jsonl` in the folder of a session.
 
 A line is a step; lines need not be in the order of their numbers. Calls have no ids: the results that follow an answer
-are those of its calls, in their order. The shorter file holds each argument as JSON within a string, and cuts long
-texts; where the full one lies beside it, the shorter one is a copy of it and is not read.
+are those of its calls, in their order, except where the type of a result names another tool. The shorter file holds
+each argument as JSON within a string, and cuts long texts; where the full one lies beside it, the shorter one is a copy
+of it and is not read.
 End rule: there is no end record; an answer that asks for no tool is a good end.
 Source: agy 1.0.10 to 1.0.16, transcripts of 29 sessions.
 """
@@ -63,29 +64,37 @@ LOSSES = (
     "the version of the program; the folder, unless a command names it",
 )
 MOST_RUNNING = 64
+_STATUSES = ("DONE", "RUNNING", "ERROR")
 SYSTEM = frozenset(("EPHEMERAL_MESSAGE", "CONVERSATION_HISTORY", "CHECKPOINT"))
 NOTICES = {"SYSTEM_MESSAGE": "system_message", "ERROR_MESSAGE": "error_message"}
 _REQUEST = re.compile(r"\s*<USER_REQUEST>\n?(.*?)\n?</USER_REQUEST>", re.DOTALL)
 _MODEL = re.compile(r"<USER_SETTINGS_CHANGE>.*?`Model Selection` from .*? to (.+?)\. No need", re.DOTALL)
 _TITLE = re.compile(r"# USER Objective:\n(.+)")
 _BEGUN = re.compile(r"Created At: (\S+)\n(?:Completed At: (\S+))?")
-_FAILED = re.compile(r"The command failed with exit code: (-?\d{1,10})\b")
-_DONE = "The command completed successfully."
+_TIMES = r"(?:Created At: .*\n)?(?:Completed At: .*\n)?\s*"
+_VERDICT = re.compile(_TIMES + r"The command (?:failed with exit code: (-?\d{1,10})\b|completed successfully\.)")
+_TYPES = {"list_dir": "LIST_DIRECTORY"} | {
+    name: name.upper()
+    for name in (
+        *("run_command", "view_file", "grep_search", "search_web", "read_url_content"),
+        *("generate_image", "invoke_subagent", "ask_question"),
+    )
+}
+"""The type of the result of a tool, where it has one of its own."""
 _REFUSED = ("permission check failed", "user denied permission", "User denied permission")
 _HEAD = 2048
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class State(Struct):
-    """`open` are the ids of the last answer's calls that have no result, `shells` the ids of its shell calls.
-    `running` are the numbers of steps that went on in the background."""
+    """`open` are the ids and tools of the last answer's calls that have no result. `running` are the numbers of steps
+    that went on in the background."""
 
     session_id: str | None = None
     model: str | None = None
     cwd: str | None = None
     title: str | None = None
-    open: list[str] = []
-    shells: list[str] = []
+    open: dict[str, str] = {}
     running: list[int] = []
 
 
@@ -117,7 +126,7 @@ class TranscriptDecoder:
         elif kind in SYSTEM:
             self._title(entry, source, batch)
         elif entry.source == "MODEL":
-            self._result(entry, source, batch)
+            self._result(entry, record, source, batch)
         else:
             batch.unknown_type(kind, record)
 
@@ -160,17 +169,17 @@ class TranscriptDecoder:
         if has_value(entry.content):
             events.append(AssistantText(source, "", message_id, text_json(entry.content), model=state.model))
         if requests:
-            state.open, state.shells = [], []
+            state.open = {}
         for i, (call, name, arguments) in enumerate(requests):
             call_id = f"{message_id}-{i}"
-            state.open.append(call_id)
+            state.open[call_id] = name
             if name == SHELL:
-                state.shells.append(call_id)
                 self._folder(call, source, batch)
             parent = self.context.parent_call
             events.append(ToolCall(source, f"-{i}", message_id, call_id, name, arguments, parent, state.model))
         if not requests and has_value(entry.content):
-            events.append(SessionEnd(source, "", "complete"))
+            if entry.status == "DONE":
+                events.append(SessionEnd(source, "", "complete"))
         elif not requests and not has_value(entry.thinking):
             batch.ignore("PLANNER_RESPONSE/empty")
 
@@ -183,16 +192,20 @@ class TranscriptDecoder:
                 self.state.cwd = cwd
                 batch.events.append(SessionInfo(source, "-cwd", cwd=cwd))
 
-    def _result(self, entry: Entry, source: Source, batch: Batch) -> None:
+    def _result(self, entry: Entry, record: Record, source: Source, batch: Batch) -> None:
         state, step = self.state, entry.step_index
         if step is not None and step in state.running:
             batch.ignore("result/again")
             return
         if entry.status == "RUNNING" and step is not None:
             state.running = [*state.running[1 - MOST_RUNNING :], step]
-        call_id = state.open.pop(0) if state.open else source.base_id
+        call_id = _answered(entry.type, state.open) or source.base_id
+        tool = state.open.pop(call_id, "")
+        if entry.status not in _STATUSES:
+            batch.unknown_type(f"status/{entry.status or ''}", record)
+            return
         head = text_of(text_json(entry.content))[:_HEAD]
-        outcome, code = _ending(entry, head, shell=call_id in state.shells)
+        outcome, code = _ending(entry, head, shell=tool == SHELL)
         duration, end = None, source
         times = _BEGUN.match(head)
         if times is not None and times[2]:
@@ -204,11 +217,18 @@ class TranscriptDecoder:
         batch.events.append(ToolResult(end, "", call_id, output, outcome, code, duration))
 
 
+def _answered(kind: str, calls: dict[str, str]) -> str | None:
+    """The id of the oldest call whose tool gives results of this type, or else may give any, or else of any call."""
+    fitting = (call_id for call_id, tool in calls.items() if _TYPES.get(tool) == kind)
+    others = (call_id for call_id, tool in calls.items() if tool not in _TYPES)
+    return next(fitting, None) or next(others, None) or next(iter(calls), None)
+
+
 def _ending(entry: Entry, head: str, *, shell: bool) -> tuple[Outcome | None, int | None]:
     """How a call ended. A failed command has the status DONE; only its text reports the failure."""
     if entry.status == "ERROR":
         return "denied" if any(mark in head for mark in _REFUSED) else "error", None
-    failed = _FAILED.search(head) if shell else None
-    if failed is not None:
-        return "error", int(failed[1])
-    return ("ok", 0) if shell and _DONE in head else ("ok", None)
+    verdict = _VERDICT.match(head) if shell else None
+    if verdict is None:
+        return "ok", None
+    return ("ok", 0) if verdict[1] is None else ("error", int(verdict[1]))

@@ -20,6 +20,10 @@ class Usage(Struct, gc=False):
     cache_read_tokens: int | None = None
     total_tokens: int | None = None
 
+    @property
+    def known(self) -> bool:
+        return any((self.input_tokens, self.output_tokens, self.cache_read_tokens, self.total_tokens))
+
 
 class ToolInfo(Struct, gc=False):
     name: str | None = None
