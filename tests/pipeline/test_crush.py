@@ -1,5 +1,6 @@
 """Crush's database: at rest, followed, with sub-agents, and in odd states."""
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -113,6 +114,48 @@ def test_it_is_found_in_the_folder_of_a_project_and_named_by_its_path(path: Path
         "crush-rows",
         str(path.parents[1]),
     )
+
+
+def _registry(folder: Path, *entries: object) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "projects.json").write_text(json.dumps({"projects": entries}))
+
+
+@pytest.mark.parametrize("moved", [None, "XDG_DATA_HOME", "CRUSH_GLOBAL_DATA"])
+def test_the_databases_of_projects_are_found_by_the_list_that_crush_keeps(
+    path: Path, tmp_path: Path, moved: str | None
+) -> None:
+    place = {None: "home/.local/share/crush", "XDG_DATA_HOME": "xdg/crush", "CRUSH_GLOBAL_DATA": "global"}[moved]
+    environment = {"HOME": str(tmp_path / "home")}
+    if moved is not None:
+        environment[moved] = str(tmp_path / place.partition("/")[0])
+    project = str(path.parent.parent)
+    wrong: list[object] = [None, 3, {}, {"path": project}, {"path": 1, "data_dir": 2}, {"path": "p", "data_dir": "q"}]
+    relative, absolute = {"path": project, "data_dir": ".crush"}, {"path": "/else", "data_dir": str(path.parent)}
+    _registry(tmp_path / place, *wrong, {"path": "/\0", "data_dir": "q"}, relative, absolute)
+    with closing(Crush(path)) as agent:
+        simple(agent)
+    (session,) = find_sessions(find_roots(environment=environment, provider="crush"))
+    assert session.path.startswith(str(path))
+    for damaged in (b'{"projects": [{"path"', b"[]", b"\xff", b"[" * 5000, b'{"projects": {}}'):
+        (tmp_path / place / "projects.json").write_bytes(damaged)
+        assert find_sessions(find_roots(environment=environment, provider="crush")) == []
+
+
+def test_a_project_that_is_new_to_crush_is_followed_from_its_start(path: Path, tmp_path: Path) -> None:
+    desk, place = Desk(tmp_path), tmp_path / "share"
+    _registry(place)
+    follower = desk.follower(begin="end")
+    follower.plan.roots = find_roots(environment={"CRUSH_GLOBAL_DATA": str(place)}, provider="crush")
+    catch_up(follower)
+    with closing(Crush(path)) as agent:
+        simple(agent)
+    _registry(place, {"path": str(path.parent.parent), "data_dir": str(path.parent)})
+    catch_up(follower)
+    follower.settle_all()
+    (messages,) = desk.transcripts().values()
+    assert messages[0]["role"] == "user"
+    follower.close()
 
 
 def test_a_session_is_followed_while_it_grows_and_over_restarts(tmp_path: Path) -> None:

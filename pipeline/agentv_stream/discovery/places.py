@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from agentv_stages.model.provider import LogRoot, Provider
+from agentv_stages.model.provider import LogRoot, Provider, Registry
 from agentv_stages.providers import NAMES, all_providers, get_provider, plugins
 from agentv_stages.providers.log_roots import LOG_ROOTS
+from agentv_stream.discovery.registries import registered_folders
 from agentv_stream.errors import UsageError
 from agentv_stream.names import named_provider
 from agentv_stream.outputs.forms import told_twice
@@ -50,6 +52,7 @@ class Root(Struct, frozen=True):
     provider_name: str | None
     patterns: tuple[str, ...]
     database: bool = False
+    registry: Registry | None = None
 
     @property
     def provider(self) -> Provider | None:
@@ -102,11 +105,24 @@ def find_roots(
             if log_root.default in moved and not _value(log_root, environment):
                 continue
             for path in _places(log_root, environment):
-                found.append(Root(path, name, log_root.patterns, log_root.database))
+                found.append(Root(path, name, log_root.patterns, log_root.database, log_root.registry))
     once: dict[tuple[str, str | None, bool], Root] = {}
     for root in found:
         once.setdefault((root.path, root.provider_name, root.database), root)
-    return list(once.values())
+    roots = list(once.values())
+    return roots + registered(roots)
+
+
+def registered(roots: Sequence[Root]) -> list[Root]:
+    """The roots that the registries among `roots` name at present, without those that are among them."""
+    known = {root.path for root in roots if root.database}
+    return [
+        replace(root, path=path, registry=None)
+        for root in roots
+        if root.registry is not None
+        for path in registered_folders(root.path, root.registry)
+        if path not in known
+    ]
 
 
 def _log_roots() -> list[tuple[str, tuple[LogRoot, ...]]]:

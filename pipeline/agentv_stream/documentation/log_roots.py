@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from agentv_stages.model.provider import LogRoot
+from agentv_stages.model.provider import LogRoot, Registry
 from agentv_stages.providers import NAMES, get_provider
 
 _HEAD = '''"""The roots of every provider, so that looking for sessions imports no decoder.
@@ -18,7 +18,7 @@ _HEAD = '''"""The roots of every provider, so that looking for sessions imports 
 Written by `make docs` from the `roots` of the providers; do not edit.
 """
 
-from agentv_stages.model.provider import LogRoot
+from agentv_stages.model.provider import LogRoot, Registry
 
 LOG_ROOTS: dict[str, tuple[LogRoot, ...]] = {
 '''
@@ -54,6 +54,8 @@ def _facts(root: LogRoot) -> Iterator[tuple[str, str]]:
 
 
 def _literal(value: object) -> str:
+    if isinstance(value, Registry):
+        return f"Registry({', '.join(f'{name}={json.dumps(text)}' for name, text in structs.asdict(value).items())})"
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 

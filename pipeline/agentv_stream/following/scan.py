@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
-from agentv_stream.discovery.places import Found, Root, Signature, signature_of, walk
+from agentv_stream.discovery.places import Found, Root, Signature, registered, signature_of, walk
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.stored import Stores, is_stored
 
@@ -66,6 +66,7 @@ class Scan:
 
     def _walk(self) -> Iterator[Found]:
         folders = self._plan.folders
+        self._plan.roots += registered(self._plan.roots)
         for root in self._plan.roots:
             for listed in self._stores.found(root) if root.database else walk(root):
                 if folders is None or not folders.made_here(listed.path):

@@ -178,11 +178,21 @@ class Start(Struct, frozen=True):
         return self.command[0]
 
 
+class Registry(Struct, frozen=True):
+    """A JSON file in a root that names further folders of logs: each element of its list `entries` has one in the
+    member `folder`, relative to that in the member `base`."""
+
+    file: str
+    entries: str
+    folder: str
+    base: str
+
+
 class LogRoot(Struct, frozen=True):
     """The place of a provider's logs: `$variable/below` where the variable is set, else `default` (`~` expanded).
 
     `below` is also added to `default`, as far as that does not end with it. `patterns` are globs below the root that
-    find main session files; `database` marks an SQLite store.
+    find main session files; `database` marks an SQLite store. The folders that a `registry` names are roots, too.
     """
 
     default: str
@@ -190,6 +200,7 @@ class LogRoot(Struct, frozen=True):
     below: str = ""
     patterns: tuple[str, ...] = ("**/*.jsonl",)
     database: bool = False
+    registry: Registry | None = None
 
 
 class Companion(Struct, frozen=True):

@@ -3,7 +3,7 @@
 Written by `make docs` from the `roots` of the providers; do not edit.
 """
 
-from agentv_stages.model.provider import LogRoot
+from agentv_stages.model.provider import LogRoot, Registry
 
 LOG_ROOTS: dict[str, tuple[LogRoot, ...]] = {
     "claude": (
@@ -160,10 +160,18 @@ LOG_ROOTS: dict[str, tuple[LogRoot, ...]] = {
     "crush": (
         LogRoot(
             default="~/.local/share/crush",
+            variable="CRUSH_GLOBAL_DATA",
+            patterns=("crush.db",),
+            database=True,
+            registry=Registry(file="projects.json", entries="projects", folder="data_dir", base="path"),
+        ),
+        LogRoot(
+            default="~/.local/share/crush",
             variable="XDG_DATA_HOME",
             below="crush",
             patterns=("crush.db",),
             database=True,
+            registry=Registry(file="projects.json", entries="projects", folder="data_dir", base="path"),
         ),
     ),
     "droid": (

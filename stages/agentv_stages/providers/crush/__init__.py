@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentv_stages.model.provider import About, Dialect, Head, LogRoot, Provider
+from agentv_stages.model.provider import About, Dialect, Head, LogRoot, Provider, Registry
 from agentv_stages.providers.crush.rows import RowsDecoder
 from agentv_stages.providers.crush.store import STORE
 from agentv_stages.providers.crush.tools import TABLE
@@ -14,6 +14,7 @@ LOSSES = (
     "the time of a result, when calls of one answer ran one after the other",
     "the version of the program",
 )
+PROJECTS = Registry("projects.json", "projects", "data_dir", base="path")
 
 
 def _member(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -53,6 +54,9 @@ PROVIDER = Provider(
         ),
     ),
     tools=TABLE,
-    roots=(LogRoot("~/.local/share/crush", "XDG_DATA_HOME", "crush", ("crush.db",), database=True),),
+    roots=tuple(
+        LogRoot("~/.local/share/crush", variable, below, ("crush.db",), database=True, registry=PROJECTS)
+        for variable, below in (("CRUSH_GLOBAL_DATA", ""), ("XDG_DATA_HOME", "crush"))
+    ),
     store=STORE,
 )
