@@ -24,7 +24,8 @@ def folder(tmp_path: Path) -> Path:
     folder.mkdir()
     shutil.copy(FIXTURES / "droid" / "session.jsonl", folder / f"{SESSION}.jsonl")
     (folder / f"{SESSION}.settings.json").write_text(json.dumps({"model": "pear-2", "tokenUsage": SPENT}))
-    start = {"type": "session_start", "id": "sub-1", "cwd": "/w", "callingSessionId": SESSION, "callingToolUseId": "c3"}
+    start = {"type": "session_start", "id": "sub-1", "title": "Look at each file. " * 400, "cwd": "/w"}
+    start |= {"callingSessionId": SESSION, "callingToolUseId": "c3"}
     use = {"type": "tool_use", "id": "s1", "name": "LS", "input": {"directory_path": "."}}
     message = {"type": "message", "id": "sm", "message": {"role": "assistant", "content": [use]}}
     (folder / "sub-1.jsonl").write_text(f"{json.dumps(start)}\n{json.dumps(message)}\n")

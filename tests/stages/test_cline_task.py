@@ -80,6 +80,40 @@ def test_requests_that_were_deleted_count_and_a_condensed_context_is_a_compactio
     assert len(calls(events)) == len(calls(events_of(TASK, LOG)))
 
 
+def test_a_compaction_has_its_cost_and_no_known_tokens() -> None:
+    entry = {"ts": 3, "type": "say", "say": "condense_context", "contextCondense": {"cost": 0.25, "summary": "x"}}
+    (used,) = [event for event in events_of(TASK, lines(entry)) if isinstance(event, TokenUsage)]
+    assert (used.cost_usd, used.input, used.output) == (0.25, None, None)
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome"),
+    [
+        ("[read_file for 'a'] Result:\n\nThe user denied this operation.", "denied"),
+        ("[read_file for 'a'] Result:\n# What to do when The user denied this operation", None),
+    ],
+)
+def test_a_file_that_speaks_of_a_denial_is_none(result: str, outcome: str | None) -> None:
+    tool = {"ts": 1, "type": "say", "say": "tool", "text": '{"tool":"readFile","path":"a"}'}
+    asked = {"ts": 2, "type": "say", "say": "api_req_started", "text": json.dumps({"request": result})}
+    (found,) = results(events_of(TASK, lines(tool, asked)))
+    assert found.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("content", "outcome"),
+    [
+        ([{"type": "text", "text": "The user denied this operation and provided this feedback"}], "denied"),
+        ('{"status":"denied","message":"The user denied this operation."}', "denied"),
+        ("def slug(): ...  # The user denied this operation", "ok"),
+    ],
+)
+def test_a_denial_is_the_beginning_of_a_result_of_the_history(content: Any, outcome: str) -> None:
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": content}
+    (found,) = read_history(json.dumps([HISTORY[0], {"role": "user", "content": [result]}]).encode())
+    assert found.outcome == outcome
+
+
 def request(**members: Any) -> list[Record]:
     return lines({"ts": 1, "type": "say", "say": "api_req_started", "text": json.dumps(members)})
 
@@ -138,6 +172,12 @@ def test_the_history_beside_the_file_has_ids_outcomes_and_outputs() -> None:
     ]
     assert next(event.session_id for event in events if isinstance(event, SessionInfo)) == "17"
     assert len(results(events)) == 7
+
+
+def test_condensed_messages_which_roo_keeps_count_once() -> None:
+    summary = {"role": "user", "content": [{"type": "text", "text": "So far"}], "isSummary": True, "condenseId": "k"}
+    condensed = [{**message, "condenseParent": "k"} for message in HISTORY]
+    assert read_history(json.dumps([*condensed, summary]).encode()) == read_history(json.dumps(HISTORY).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'[{"role":"user","content":[{"type":"tool_use","id":7}]}]'])

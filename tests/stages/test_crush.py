@@ -46,6 +46,13 @@ def test_the_input_of_a_call_is_json_within_a_string(given: str | None, argument
     assert bytes(call.input_json) == arguments
 
 
+def result_of(tool: str, data: dict[str, Any]) -> tuple[str | None, int | None]:
+    call = row("assistant", {"type": "tool_call", "data": {"id": "c", "name": tool}})
+    given = lines(call, row("tool", {"type": "tool_result", "data": {"tool_call_id": "c", **data}}))
+    (found,) = [event for event in events_of(ROWS, given) if isinstance(event, ToolResult)]
+    return found.outcome, found.exit_code
+
+
 @pytest.mark.parametrize(
     ("data", "outcome", "code"),
     [
@@ -59,9 +66,11 @@ def test_the_input_of_a_call_is_json_within_a_string(given: str | None, argument
     ],
 )
 def test_a_result_has_its_outcome(data: dict[str, Any], outcome: str, code: int | None) -> None:
-    given = lines(row("tool", {"type": "tool_result", "data": {"tool_call_id": "c", **data}}))
-    (found,) = [event for event in events_of(ROWS, given) if isinstance(event, ToolResult)]
-    assert (found.outcome, found.exit_code) == (outcome, code)
+    assert result_of("bash", data) == (outcome, code)
+
+
+def test_a_file_that_ends_with_an_exit_code_is_no_failure() -> None:
+    assert result_of("view", {"content": "<file>\n1|Exit code 3\n</file>"}) == ("ok", None)
 
 
 def test_seconds_and_milliseconds_are_times() -> None:

@@ -40,6 +40,18 @@ def test_logs_are_recognised_and_keep_the_laws(of: Any, log: Any) -> None:
     check_odd_shapes(PROVIDER, log)
 
 
+def test_an_error_without_the_mark_of_one_is_an_error() -> None:
+    call = {"type": "tool_call", "id": "c", "messageId": "a", "toolId": "", "toolName": "Read", "timestamp": 1}
+    result = {"type": "tool_result", "id": "c", "messageId": "r", "toolId": "Read", "error": {"message": "no file"}}
+    (found,) = results(events_of(STREAM, lines(call, result)))
+    assert (found.outcome, found.output) == ("error", "no file")
+
+
+def test_a_message_without_content_says_nothing() -> None:
+    empty = {"type": "message", "id": "a", "message": {"role": "assistant", "content": None}}
+    assert not events_of(SESSION, lines(empty))
+
+
 def ends(events: Any) -> list[tuple[str, str | None]]:
     return [(event.status, event.reason) for event in events if isinstance(event, SessionEnd)]
 

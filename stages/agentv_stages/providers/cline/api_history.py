@@ -4,6 +4,8 @@ lacks.
 Calls of newer versions are blocks with ids; older versions wrote them as XML within texts, which are not read.
 """
 
+import re
+
 from msgspec import Raw, Struct
 
 from agentv_stages.model.event import Outcome
@@ -12,7 +14,8 @@ from agentv_stages.model.provider import REFUSED
 from agentv_stages.providers.cline.task_wire import Block, decode_arguments, decode_messages
 
 FILE = "api_conversation_history.json"
-DENIED = "The user denied this operation"
+DENIED = re.compile(r"(?:\A|\] Result:)\s*(?:The user denied this operation|\{\"status\": ?\"denied\")")
+"""The beginning of the result of a denied call, in the request after it behind the name of the call."""
 MOST_SKIPPED = 16
 _EDITS = frozenset(
     (
@@ -79,6 +82,6 @@ def _answered(call: Block, result: Block | None) -> Answered:
     if result is None:
         return Answered(call.id or "", call.name or "", path, None, None)
     output = result.content if has_value(result.content) else None
-    denied = output is not None and DENIED in text_of(output)
+    denied = output is not None and DENIED.search(text_of(output)) is not None
     outcome: Outcome = "denied" if denied else "error" if result.is_error else "ok"
     return Answered(call.id or "", call.name or "", path, outcome, output)

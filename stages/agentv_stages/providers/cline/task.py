@@ -165,7 +165,7 @@ class TaskDecoder:
             return
         if kind not in NO_USE:
             request = _request(text) if kind in ("api_req_started", "deleted_api_reqs") else None
-            denied = request is not None and DENIED in (request.request or "")
+            denied = request is not None and DENIED.search(request.request or "") is not None
             self._close(source, "error" if kind in FAILURES else "denied" if denied else None, batch)
             if request is not None:
                 self._requested(kind, request, source, batch)
@@ -181,6 +181,9 @@ class TaskDecoder:
             batch.events.append(Notification(source, "", kind, text, "error"))
         elif kind == "condense_context":
             batch.events.append(Notification(source, "", "compact_boundary", text))
+            if entry.contextCondense is not None and entry.contextCondense.cost:
+                key, cost = f"condensed-{base}", entry.contextCondense.cost
+                batch.events.append(TokenUsage(source, "-cost", key, model=state.model, cost_usd=cost))
         elif kind == "resume_task":
             batch.events.append(SessionEnd(source, "", "interrupted", kind))
         elif kind in NO_USE:

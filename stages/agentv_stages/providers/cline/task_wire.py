@@ -13,6 +13,12 @@ class ModelInfo(Struct, gc=False):
     modelId: str | None = None
 
 
+class Condensed(Struct, gc=False):
+    """What a compaction cost, in dollars (Roo)."""
+
+    cost: float | None = None
+
+
 class Entry(Struct, gc=False):
     """An entry of `ui_messages.json`, or Roo's `history_item.json`; `text` is often JSON within a string."""
 
@@ -23,6 +29,7 @@ class Entry(Struct, gc=False):
     text: str | None = None
     partial: bool | None = None
     modelInfo: ModelInfo | None = None
+    contextCondense: Condensed | None = None
     conversationHistoryIndex: int | None = None
     taskId: str | None = None
     message: str | None = None

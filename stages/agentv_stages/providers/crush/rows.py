@@ -44,14 +44,18 @@ GOES_ON = frozenset(("tool_use", "unknown", ""))
 _DENIED = "User denied permission"
 _EXIT = re.compile(r"Exit code (-?\d{1,10})\s*(?:</\w+>\s*)?\Z")
 _TAIL = 200
+SHELL = "bash"
+MOST_SHELLS = 256
 _MILLISECONDS = 1e11  # a time above is not in seconds, which the columns' comments promise and no version writes
 
 
 class State(Struct):
-    """The main session's id; messages of any other are a sub-agent's. `model` is the last one reported."""
+    """The main session's id; messages of any other are a sub-agent's. `model` is the last one reported, `shells` are
+    the ids of the latest shell calls."""
 
     session_id: str | None = None
     model: str | None = None
+    shells: list[str] = []
 
 
 class RowsDecoder:
@@ -114,7 +118,8 @@ class RowsDecoder:
         elif message.role == "tool":
             for i, part in enumerate(parts):
                 if part.type == "tool_result" and part.data is not None:
-                    batch.events.append(_result(source, f"-{i}", part.data))
+                    shell = part.data.tool_call_id in self.state.shells
+                    batch.events.append(_result(source, f"-{i}", part.data, shell=shell))
         elif message.role == "user":
             for i, part in enumerate(parts):
                 self._prompt(part.type, part.data or Data(), f"-{i}", message_id, source, batch)
@@ -152,6 +157,8 @@ class RowsDecoder:
                     events.append(Reasoning(source, at, message_id, text_json(data.thinking), model=model))
             elif kind == "tool_call":
                 call_id = data.id or f"{message_id}{at}"
+                if data.name == SHELL:
+                    self.state.shells = [*self.state.shells[1 - MOST_SHELLS :], call_id]
                 events.append(
                     ToolCall(source, at, message_id, call_id, data.name or "unknown", _arguments(data), parent, model)
                 )
@@ -179,10 +186,10 @@ def _arguments(data: Data) -> Raw:
         return EMPTY_OBJECT if not data.input else to_raw({"input": data.input})
 
 
-def _result(source: Source, at: str, data: Data) -> ToolResult:
+def _result(source: Source, at: str, data: Data, *, shell: bool) -> ToolResult:
     content = data.content if has_value(data.content) else None
     text = text_of(content)
-    code = _EXIT.search(text[-_TAIL:])
+    code = _EXIT.search(text[-_TAIL:]) if shell else None
     exit_code = int(code[1]) if code else None
     outcome: Outcome = "error" if data.is_error or exit_code else "ok"
     if data.is_error and text.startswith(_DENIED):

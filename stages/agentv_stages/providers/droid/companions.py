@@ -59,11 +59,19 @@ def _agents(base: str, folder: Folder) -> dict[str, list[tuple[str, str | None, 
     """By the id of the session that called them: id, call and file of the sub-agents' sessions in a folder."""
     found: dict[str, list[tuple[str, str | None, str]]] = {}
     for file in folder.glob(f"{base}*.jsonl*"):
-        head = folder.read(file, _HEAD)
-        entry = _entry(head.partition(b"\n")[0]) if _CALLED in head else None
+        entry = _called(file, folder)
         if entry is not None and entry.callingSessionId is not None and entry.id is not None:
             found.setdefault(entry.callingSessionId, []).append((entry.id, entry.callingToolUseId, file))
     return found
+
+
+def _called(file: str, folder: Folder) -> Entry | None:
+    """The first line of a session that another one called; its title may be a whole prompt."""
+    head = folder.read(file, _HEAD)
+    if b'"session_start"' in head and b"\n" not in head:
+        head = folder.read(file, _WHOLE)
+    first = head.partition(b"\n")[0]
+    return _entry(first) if _CALLED in first else None
 
 
 def _settings(path: str, folder: Folder) -> str | None:

@@ -123,7 +123,7 @@ class SessionDecoder:
         batch: Batch,
     ) -> None:
         message_id = entry.id or f"m{record.row}"
-        found = [Block("text", content)] if blocks is None else blocks
+        found = [Block("text", content)] if blocks is None and has_value(content) else blocks or []
         if role == "user":
             for i, block in enumerate(found):
                 self._input(block, f"-{i}", message_id, source, batch, injected=entry.visibility == "llm_only")

@@ -184,7 +184,8 @@ class StreamDecoder:
             if failure.startswith(_CANCELLED):
                 state.refused = Refused(call_id, failure, source.row, source.offset, source.length, source.time_ms)
                 return
-        batch.events.append(ToolResult(source, "", call_id, output, "error" if line.isError else "ok"))
+        failed = line.isError or failure is not None
+        batch.events.append(ToolResult(source, "", call_id, output, "error" if failed else "ok"))
 
     def _settle(self, line: Line, source: Source, batch: Batch) -> None:
         """A denial is followed by an answer about a missing permission, and by an error with the same text."""
