@@ -1,5 +1,6 @@
 """Sessions of OpenCode's database, followed while it writes them."""
 
+import math
 import sqlite3
 import weakref
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from agentv_stream.discovery.places import find_roots
 from agentv_stream.following import follow as following
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.stored import Stores
 from agentv_stream.live.session import StreamSession
 from agentv_stream.settings import Settings
 from agentv_stream.stores.source import StoreSource
@@ -225,6 +227,64 @@ def test_from_the_end_only_what_comes_is_told(at_once: int, tmp_path: Path, monk
     told = b"".join(desk.emitted)
     assert b'"new"' in told
     assert b'"old"' not in told
+
+
+def test_sessions_with_as_many_rows_are_no_copies_of_each_other(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    for session in ("ses_1", "ses_2", "ses_3"):
+        agent.session(session)
+        agent.prompt(session, 1)
+    follower = follow(desk)
+    catch_up(follower)
+    follower.close()
+    assert desk.said == []
+    assert len(follower.entries) == 3
+
+
+def test_a_session_that_was_at_rest_is_read_in_the_next_round_and_a_new_one_asks_for_a_scan(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    for session in ("ses_1", "ses_2"):
+        agent.session(session)
+        agent.answer(session, 1, text("old"))
+    follower = follow(desk)
+    follower.stores.look_share = 0.0
+    catch_up(follower)
+    follower.warm.clear()
+    agent.answer("ses_1", 2, text("new"))
+    assert follower.round(scan=False)
+    assert b'"new"' in b"".join(desk.emitted)
+    assert not follower.new_sessions
+    agent.session("ses_3")
+    follower.round(scan=False)
+    assert follower.new_sessions
+    follower.round()
+    assert not follower.new_sessions
+    follower.close()
+
+
+def test_a_look_that_has_to_wait_says_how_long(tmp_path: Path) -> None:
+    agent = Agent(tmp_path / "opencode.db")
+    agent.session("ses_1")
+    agent.session("ses_2")
+    now = 100.0
+
+    def clock() -> float:  # every look takes a second
+        nonlocal now
+        now += 1.0
+        return now
+
+    found = Stores(Desk(tmp_path).say, clock)
+    (root,) = [root for root in find_roots([f"opencode={tmp_path}"]) if root.database]
+    assert len(list(found.found(root))) == 2
+    agent.answer("ses_1", 1, text("a"))
+    assert found.changed() == [f"{agent.path}::ses_1"]
+    assert found.delay() == math.inf
+    agent.answer("ses_2", 1, text("b"))
+    assert found.changed() == []
+    now += found.delay()
+    assert found.changed() == [f"{agent.path}::ses_2"]
 
 
 def test_a_store_that_cannot_be_read_is_told_and_recovered_from(tmp_path: Path) -> None:

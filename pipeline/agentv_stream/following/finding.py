@@ -72,9 +72,10 @@ class Finding:
             self._register.known.index()
         # Most agents' file names contain the time: so parents come before the sub-agents that they start.
         new.sort(key=_oldest_first if self._began or self._register.places.taken else _parents_first)
-        children = self._newcomers.children_among(new, self._companions.folder)
+        files = [listed for listed in new if not is_stored(listed.path)]
+        children = self._newcomers.children_among(files, self._companions.folder)
         new.sort(key=lambda listed: listed.path in children)
-        for listed in new:  # renamed files first, before those that took their places
+        for listed in files:  # renamed files first, before those that took their places
             self._rotation.renamed(listed)
         for listed in new:
             if listed.path in self._register.known.entries:
@@ -97,6 +98,20 @@ class Finding:
 
     def _new(self, listed: Found) -> Steps[int]:
         """Handles a file not seen before; returns its session, 0 for none."""
+        if not is_stored(listed.path):
+            number = yield from self._taken_over(listed)
+            if number is not None:
+                return number
+        if not self._register.plan.wanted(listed.path):
+            self._register.known.entries[listed.path] = KnownFile(listed.signature, 0, "ignored")
+            return 0
+        if not self._began and self._register.plan.begin == "end":
+            return self._from_end(listed, self._ends.of(listed))
+        return self._register.open(listed.path).number
+
+    def _taken_over(self, listed: Found) -> Steps[int | None]:
+        """The session of a new file that belongs to a known one: another name of its log, a copy, a sub-agent's file or
+        a further part; 0 for none that is in memory, None for a log of its own."""
         if self._rotation.renamed(listed) or self._rotation.known_elsewhere(listed):
             return 0
         if self._began or self._register.places.taken:
@@ -116,12 +131,7 @@ class Finding:
         further = self._newcomers.further_part(listed)
         if further != "no":
             return self._register.known.entries[listed.path].number if further == "yes" else 0
-        if not self._register.plan.wanted(listed.path):
-            self._register.known.entries[listed.path] = KnownFile(listed.signature, 0, "ignored")
-            return 0
-        if not self._began and self._register.plan.begin == "end":
-            return self._from_end(listed, self._ends.of(listed))
-        return self._register.open(listed.path).number
+        return None
 
     def _from_end(self, listed: Found, size: int) -> int:
         """Handles a log whose events are emitted only from an offset on, once it grows beyond that."""

@@ -124,6 +124,15 @@ class Follower:
         """Writes cursors, as `Register.commit`."""
         self._register.commit(sessions, force)
 
+    @property
+    def new_sessions(self) -> bool:
+        """Whether a scan will find sessions that a round without one has seen; False again after it."""
+        return self.stores.appeared
+
+    def delay(self) -> float:
+        """Seconds until the next round has something to do that this one had to leave; infinite for nothing."""
+        return self.stores.delay()
+
     # --- rounds
 
     def begin(self) -> None:
@@ -168,6 +177,7 @@ class Follower:
         self._finding.begin_round()
         before = self.counts.bytes
         if scan:
+            self.stores.appeared = False
             for n, number in enumerate(self._finding.scan()):
                 if self.stopping:
                     return True
@@ -178,7 +188,7 @@ class Follower:
         self._register.due.clear()
         self._register.due |= self._rotation.moved
         self._rotation.moved.clear()
-        paths: Iterable[str] = list(self.entries) if scan else list(self.warm)
+        paths: Iterable[str] = list(self.entries) if scan else dict.fromkeys((*self.warm, *self.stores.changed()))
         for path in paths:
             number = self._finding.changed(path, self._register.known.found.get(path) if scan else None)
             if number:

@@ -1,15 +1,19 @@
-"""Sessions in a database (OpenCode's) as logs that can be followed.
+"""Sessions in databases as logs that can be followed.
 
-A store is queried only when its files have changed: its newest rows for at most a tenth of the time, all of them for a
-fiftieth. A session's rows are taken when they are final, each once, identified by its message's id: rows are updated in
-place until then, and may be again later (a summary is put into a prompt, an old output is cut), which does not change
-the rows that were taken. Rows that are not final are shown at rest, like the unfinished last line of a file.
+A store is queried only when its files have changed: its newest rows for at most a tenth of the time, all of them, after
+that, for a fiftieth. The stores that were written last are looked at in every round, like files that grew recently: a
+database is one file, any of whose sessions may have grown. A session's rows are taken when they are final, each once,
+identified by its message's id: rows are updated in place until then, and may be again later (a summary is put into a
+prompt, an old output is cut), which does not change the rows that were taken. Rows that are not final are shown at
+rest, like the unfinished last line of a file.
 """
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
+from itertools import islice
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stream.discovery.places import LAST_NS, Found, Root, Signature, stores
@@ -21,6 +25,8 @@ from agentv_stream.stores.store import STORE_SIGN, split_stored
 
 SHARE = 50.0
 LOOK_SHARE = 10.0
+COUNT_SECONDS = 5.0  # after which all rows are counted although a store is being written
+MOST_LOOKED_AT = 64  # stores in a round
 MUTE_ALL = 1 << 62  # a position after every row that exists when a store is first read
 Files = tuple[tuple[int, int] | None, ...]
 
@@ -38,20 +44,35 @@ class Stores:
         self.share = SHARE  # a count that took 1 s is not repeated for this many seconds
         self.look_share = LOOK_SHARE  # the same for a look at the newest rows
         self.pause = 1.0  # seconds until a store that could not be read is retried
+        self.appeared = False  # whether `changed` found new sessions, which the next scan takes
         self._say = say
         self._clock = clock
-        self._files: dict[str, Files] = {}
-        self._counted: dict[str, Files] = {}  # the files as they were when all rows were counted
+        self._files: dict[str, Files] = {}  # as they were at the last look; the store that changed last is the last
+        self._counted: dict[str, Files] = {}  # as they were when all rows were counted
         self._changes: dict[str, Changes] = {}
         self._known: dict[str, dict[str, Signature]] = {}
+        self._changed: set[str] = set()
         self._look_at: dict[str, float] = {}
         self._count_at: dict[str, float] = {}
+        self._wait_until = math.inf  # when a store that has changed may be looked at
 
     def found(self, root: Root) -> Iterator[Found]:
         """Every session in the stores below a root. Sub-agents' sessions are part of the session that started them."""
         for place in stores(root):
             for path, signature in self._sessions(str(place)).items():
                 yield Found(path, root, signature, True)
+
+    def changed(self) -> list[str]:
+        """The sessions that were written since the last call, in the stores that were written last."""
+        self._wait_until = math.inf
+        for store in list(islice(reversed(self._files), MOST_LOOKED_AT)):
+            self._sessions(store)
+        changed, self._changed = self._changed, set()
+        return list(changed)
+
+    def delay(self) -> float:
+        """Seconds until a store that has changed may be looked at; infinite if there is none."""
+        return max(0.0, self._wait_until - self._clock())
 
     def signature(self, path: str) -> Signature:
         """Identifies the state of a session, to detect changes. Raises: FileNotFoundError when it no longer exists."""
@@ -65,10 +86,16 @@ class Stores:
         files = (_stamp(store), _stamp(store + "-wal"))
         begun = self._clock()
         known = self._known.setdefault(store, {})
+        first, written = store not in self._files, files != self._files.get(store)
         count = files != self._counted.get(store) and begun >= self._count_at.get(store, 0.0)
-        if begun < self._look_at.get(store, 0.0) or not (count or files != self._files.get(store)):
+        count = count and (first or not written or begun >= self._count_at.get(store, 0.0) + COUNT_SECONDS)
+        if not (written or count):
+            return known
+        if begun < (look_at := self._look_at.get(store, 0.0)):
+            self._wait_until = min(look_at, self._wait_until)
             return known
         if files[0] is None:
+            self._changed |= known.keys()
             known.clear()
             self._files[store] = self._counted[store] = files
             return known
@@ -80,12 +107,20 @@ class Stores:
             self._look_at[store] = begun + self.pause
             return known
         self._trouble(store, changes.unread)
+        before = dict(known)
         known.clear()
         for row in rows:
             path = f"{store}{STORE_SIGN}{row.session.id}"
-            inode = int.from_bytes(blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest())
+            old = before.get(path)
+            inode = _number(path) if old is None else old.inode
             updated = min((row.session.updated_ms or 0) * 1_000_000, LAST_NS)
-            known[path] = Signature(0, inode, row.rows + 1, updated, row.state)
+            known[path] = new = Signature(0, inode, row.rows + 1, updated, row.state)
+            if old is None:
+                self.appeared = self.appeared or not first
+            elif old != new:
+                self._changed.add(path)
+        self._changed |= before.keys() - known.keys()
+        self._files.pop(store, None)
         self._files[store] = files
         took = self._clock() - begun
         if count:
@@ -103,6 +138,11 @@ class Stores:
                 self._say("a store cannot be read", path=store, error=trouble)
         elif before is not None:
             self._say("a store can be read again", path=store)
+
+
+def _number(path: str) -> int:
+    """A number in place of an inode."""
+    return int.from_bytes(blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest())
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

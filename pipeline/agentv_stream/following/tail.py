@@ -130,7 +130,13 @@ async def rounds(follower: Rounds, running: Running, stop: anyio.Event, wake: Wa
             return
         if running.until_idle is not None and running.last_round - follower.last_growth >= running.until_idle:
             return
-        if not running.once and await wake.wait(POLL_SECONDS):
+        if running.once:
+            continue
+        soon = running.last_round + 0.05 + 10 * running.scan_seconds
+        if follower.new_sessions:
+            next_scan = min(next_scan, soon)
+        pause = min(POLL_SECONDS, follower.delay(), max(0.0, next_scan - time.monotonic()))
+        if await wake.wait(pause):
             paths, wake.paths = wake.paths, set()
             new = False
             for path in paths:
@@ -139,7 +145,7 @@ async def rounds(follower: Rounds, running: Running, stop: anyio.Event, wake: Wa
                 else:
                     new = new or path.endswith((".jsonl", ".json", ".zst", ".gz"))
             if new:
-                next_scan = min(next_scan, running.last_round + 0.05 + 10 * running.scan_seconds)
+                next_scan = min(next_scan, soon)
 
 
 async def finish(follower: Rounds, running: Running, stop: anyio.Event) -> None:
