@@ -296,6 +296,20 @@ def test_geminis_written_content_comes_from_the_diff() -> None:
     assert found.input == {"file_path": "/w/a", "content": "text"}
 
 
+NEW_OR_NOT: list[tuple[list[str | None], str]] = [
+    ([None], "write"), ([None, None], "write"), (["x"], "edit"), ([None, "x"], "edit"), ([""], "edit"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "name"), NEW_OR_NOT)
+def test_by_kind_alone_an_edit_of_new_files_is_a_write(old: list[str | None], name: str) -> None:
+    """A diff without an old text shows a file that did not exist. An agent that names its tools keeps their names."""
+    diffs = [{"type": "diff", "path": f"/w/{n}", "oldText": text, "newText": "y"} for n, text in enumerate(old)]
+    asked: dict[str, Any] = {"kind": "edit", "rawInput": {"file_path": "/w/0", "content": "y"}, "content": diffs}
+    assert [c.name for c in calls(events_of(call(title="Write /w/0", **asked), change()))] == [name]
+    assert [c.name for c in calls(events_of(call(title="edit", **asked), change()))] == ["edit"]
+
+
 def test_geminis_calls_of_one_answer_run_one_after_the_other() -> None:
     ids = [f"glob__glob_179524118655{i}_{i}" for i in range(3)]
     given = [line for i in ids for line in (call(i, status="in_progress", kind="search", title="'*'"), change(i))]
@@ -312,6 +326,8 @@ def test_geminis_calls_of_one_answer_run_one_after_the_other() -> None:
         ({"rawOutput": {"message": "no", "code": "denied"}, "status": "failed"}, "denied", None, "no"),
         ({"rawOutput": "x", "content": shown("Output: x\nExit Code: 3\nSignal: 0\n")}, "error", 3, None),
         ({"rawOutput": "x", "content": shown("Output: x\nExit Code: 0\nSignal: 9\n")}, "error", None, None),
+        ({"rawOutput": "EXIT_CODE: 3\nSTDERR:\nno\n\nSTDOUT:\n"}, "error", 3, None),
+        ({"rawOutput": "EXIT_CODE: 0\nSTDERR:\n\nSTDOUT:\na"}, "ok", 0, None),
         ({"content": shown("User did not allow tool call"), "status": "failed"}, "denied", None, None),
         ({"status": "failed"}, "error", None, None),
         ({}, "ok", None, None),

@@ -8,6 +8,8 @@ import pytest
 from agentv_stages.chain.objects import objects
 from agentv_stages.model.batch import Record
 from agentv_stages.providers import all_providers
+from agentv_stages.session.detect import UnknownFormat
+from support.conformance import detected
 from support.decoding import corpus
 
 OWNERS = {
@@ -57,3 +59,31 @@ def test_no_log_has_two_owners_and_none_a_wrong_one(folder: str) -> None:
         owned[place] += bool(found)
     assert all(owned[place] for place in OWNERS[folder] if (root / place).is_dir())
     assert owned.total()
+
+
+LOOK_ALIKES = {("droid", "claude"), ("copilot", "acp")}
+"""Logs whose first line alone might be another's: Droid's `init` is Claude's, Copilot is named in its first answer."""
+
+
+def decided(lines: list[bytes]) -> str | None:
+    try:
+        return detected(b"\n".join(lines) + b"\n")[0].name
+    except UnknownFormat:
+        return None
+
+
+@pytest.mark.parametrize("folder", OWNERS)
+def test_the_beginning_of_a_log_is_the_owners_or_nobodys(folder: str) -> None:
+    """The first line, the first three lines, and the first half: what a follower or a torn file shows."""
+    seen = 0
+    for path in sorted(corpus(folder).rglob("*")):
+        if path.suffix not in (".jsonl", ".txt", ".log") or not path.is_file() or path.stat().st_size > MOST_BYTES:
+            continue
+        lines = path.read_bytes()[:400_000].split(b"\n")
+        owner = decided(lines)
+        seen += owner is not None
+        for count in {1, 3, max(len(lines) // 2, 1)}:
+            found = decided(lines[:count])
+            alike = count == 1 and (owner, found) in LOOK_ALIKES
+            assert found in (owner, None) or alike, (path, count, owner, found)
+    assert seen

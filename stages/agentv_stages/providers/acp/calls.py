@@ -112,9 +112,10 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     unnamed = not call.name and (by_arguments or (habits.unavailable != b"" and data.find(habits.unavailable) >= 0))
     names_agent = unnamed or data.find(b'agent_type"') >= 0 or data.find(b"\\u") >= 0
     members = naming.arguments(call.input) if names_agent else {}
-    name = naming.native_name(habits, known, call_id, call.name, call.first_title or call.title, call.kind, members)
     bare = data == b"{}" or data == b"null"
     pieces = results.pieces_of(call.content) if bare or call.kind == "edit" else []
+    title, new_files = call.first_title or call.title, results.only_new_files(pieces)
+    name = naming.native_name(habits, known, call_id, call.name, title, call.kind, members, new_files)
     files = results.files_of(pieces) or (call.paths if call.kind in naming.TOUCHES_FILES else ())
     if files and call.kind == "read" and name in habits.searches:
         files = ()  # their folder is no file that they read

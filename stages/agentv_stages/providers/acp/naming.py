@@ -57,8 +57,12 @@ def native_name(
     title: str,
     kind: str | None,
     arguments: Mapping[str, Any],
+    new_files: bool = False,
 ) -> str:
-    """The best name available; `name` is the tool's name in the message itself."""
+    """The best name available; `name` is the tool's name in the message itself.
+
+    By kind alone, an edit of `new_files` only is a write.
+    """
     if name:
         return name
     if habits.name_in_id is not None and (found := habits.name_in_id(call_id)):
@@ -78,6 +82,8 @@ def native_name(
         return title
     if NAME.match(title) and (known or "." not in title or kind not in KINDS):  # else it is a file's name
         return (habits.mcp_title and habits.mcp_title(title, arguments)) or title
+    if kind == "edit" and new_files:
+        return "write"
     return kind or title or "other"
 
 

@@ -13,7 +13,7 @@ from agentv_stages.providers.acp import wire
 MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
 REPORT = re.compile(r"^Exit Code: (-?\d+)\s*^Signal: (\d+)", re.MULTILINE)
 STATUS = re.compile(r"^\*\*Status:\*\* Command (?:failed|succeeded) with exit code (-?\d+)\s*\Z", re.MULTILINE)
-SENTENCE = re.compile(r"\ACommand exited with code: (-?\d+)")
+SENTENCE = re.compile(r"\A(?:Command exited with code|EXIT_CODE): (-?\d+)")
 DENIED = frozenset(("denied", "rejected", "permission_denied"))
 TIMED_OUT = "shell tool terminated command after exceeding timeout"  # OpenCode, whose exit code is then null
 CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
@@ -31,6 +31,12 @@ def pieces_of(content: Raw) -> list[wire.Piece]:
 
 def diff_of(pieces: list[wire.Piece]) -> wire.Piece | None:
     return next((piece for piece in pieces if piece.type == "diff"), None)
+
+
+def only_new_files(pieces: list[wire.Piece]) -> bool:
+    """Whether the diffs in a call's content show files that did not exist: by the protocol their old text is null."""
+    diffs = [piece for piece in pieces if piece.type == "diff"]
+    return bool(diffs) and all(bytes(diff.oldText) == b"null" for diff in diffs)
 
 
 def files_of(pieces: list[wire.Piece]) -> tuple[str, ...]:
@@ -56,7 +62,7 @@ def ended(
     """Output, exit code and outcome of a call that ended.
 
     All agents report a failed shell command as `completed`; its exit code is in the raw output (Copilot, OpenCode,
-    OpenHands) or in the text (Qwen, deepagents, and Kimi, which says `failed`). Gemini gives none.
+    OpenHands) or in the text (Qwen, deepagents, nanocoder, and Kimi, which says `failed`). Gemini gives none.
     """
     output, code, reason = _raw_output(raw)
     if output is None or habits.shown_output:

@@ -326,6 +326,7 @@ class Piece(Struct, gc=False):
     terminalId: str | None = None
     changes: list[Location] | None = None
     path: str | None = None
+    oldText: Raw = ABSENT
     newText: Raw = ABSENT
 
 
