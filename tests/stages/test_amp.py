@@ -82,3 +82,18 @@ def test_openais_models_have_their_uncached_input_under_the_name_of_cache_writes
     first, second = [event for event in events_of(THREAD, KEPT) if isinstance(event, TokenUsage)]
     assert (first.input, first.cached, first.cache_write, first.output) == (330, 300, 20, 50)
     assert (second.input, second.cached, second.cache_write, second.output) == (340, 300, None, 20)
+
+
+@pytest.mark.parametrize(
+    ("run", "end"),
+    [
+        ({"status": "done", "result": {"exitCode": 2}}, ("error", 2)),
+        ({"status": "cancelled", "result": {"exitCode": 130}}, ("cancelled", 130)),
+        ({"status": "in-progress"}, None),
+        ({"status": "blocked-on-user"}, None),
+    ],
+)
+def test_a_run_that_has_not_ended_is_no_result(run: dict[str, Any], end: tuple[str, int] | None) -> None:
+    block = {"type": "tool_result", "toolUseID": "t", "run": run}
+    thread = {"id": "T-1", "messages": [{"role": "user", "content": [block]}]}
+    assert [(r.outcome, r.exit_code) for r in results(events_of(THREAD, lines(thread)))] == [end] * (end is not None)

@@ -123,3 +123,31 @@ def test_a_session_of_an_older_version_has_its_facts_in_its_first_line() -> None
     (info, *_) = events_of(SESSION, log)
     assert isinstance(info, SessionInfo) and (info.cwd, info.title) == ("/w", "Fix")
     assert texts(events_of(SESSION, log)) == ["Done."]
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [("The user has declined to run this tool. DO NOT", "denied"), ("# When the user declined a tool", "ok")],
+)
+def test_only_a_result_that_begins_with_a_refusal_is_denied(text: str, outcome: str) -> None:
+    answer = {"status": "success", "value": {"content": [{"type": "text", "text": text}]}}
+    message = {"role": "user", "created": 1, "content": [{"type": "toolResponse", "id": "t", "toolResult": answer}]}
+    (result,) = results(events_of(STREAM, lines({"type": "message", "message": message})))
+    assert result.outcome == outcome
+
+
+def test_an_answer_that_the_user_does_not_see_is_none_in_every_form() -> None:
+    both: list[dict[str, Any]] = [
+        {
+            "id": name,
+            "role": "assistant",
+            "created": 1,
+            "content": [{"type": "text", "text": name}],
+            "metadata": {"userVisible": name == "shown"},
+        }
+        for name in ("shown", "hidden")
+    ]
+    assert texts(events_of(STREAM, lines(*({"type": "message", "message": m} for m in both)))) == ["shown"]
+    events = events_of(SESSION, lines({"messages": both, "metadata": {}}))
+    assert texts(events) == ["shown"]
+    assert [event.status for event in events if isinstance(event, SessionEnd)] == ["complete"]

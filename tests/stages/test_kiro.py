@@ -10,6 +10,7 @@ from agentv_stages.chain.normalize import Normalize
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, TokenUsage, ToolCall, UserText
 from agentv_stages.providers.kiro import PROVIDER
+from agentv_stages.providers.kiro.results import ending
 from support.decoding import (
     FIXTURES,
     best,
@@ -142,3 +143,29 @@ def test_an_output_of_one_part_is_that_part() -> None:
     found = {result.call_id: result.output for result in results(events_of(SESSION, WRITTEN))}
     assert (found["t1"], found["t4"], found["t5"]) == ("def slug", ["slug.py", "b.py"], {"name": "short"})
     assert msgspec.json.encode(found["t2"]) == b'{"exit_status":"exit status: 1","stdout":"1 failed","stderr":""}'
+
+
+@pytest.mark.parametrize(
+    ("status", "end"),
+    [
+        ("exit status: 0", ("ok", 0)),
+        ("signal: 9 (SIGKILL)", ("error", None)),
+        ("exit status: 99999999999", ("error", None)),
+        (3, ("error", 3)),
+        ("0", ("ok", 0)),
+        (None, ("ok", None)),
+    ],
+)
+def test_a_command_ends_as_its_exit_status_says(status: Any, end: tuple[str, int | None]) -> None:
+    assert ending([msgspec.Raw(msgspec.json.encode({"exit_status": status}))], "success")[1:] == end
+
+
+def test_an_error_of_the_program_is_an_error_whatever_the_result_says() -> None:
+    part: dict[str, Any] = {"kind": "toolResult", "data": {"toolUseId": "t", "status": "success"}}
+    data: dict[str, Any] = {
+        "message_id": "r",
+        "content": [part],
+        "results": {"t": {"tool": None, "result": {"Error": {"Custom": "x"}}}},
+    }
+    (result,) = results(events_of(SESSION, lines({"version": "v1", "kind": "ToolResults", "data": data})))
+    assert result.outcome == "error"

@@ -64,3 +64,12 @@ def test_zeros_are_unknown_and_a_chunk_is_a_message() -> None:
     log = lines({"lc": 1, "type": "constructor", "id": path, "kwargs": {"content": "Hi.", "usage_metadata": usage}})
     assert texts(events_of(MESSAGES, log)) == ["Hi."]
     assert total(events_of(MESSAGES, log))["input"] == 0
+
+
+def test_a_call_whose_arguments_are_no_json_is_an_error() -> None:
+    bad = {"name": "shell", "args": "{", "id": "t1", "error": "no JSON"}
+    data = {"content": "I look.", "tool_calls": [], "invalid_tool_calls": [bad]}
+    events = events_of(MESSAGES, lines({"type": "ai", "data": data}))
+    assert [(call.name, call.input) for call in calls(events)] == [("shell", {"input": "{"})]
+    assert [(r.call_id, r.outcome, r.output) for r in results(events)] == [("t1", "error", "no JSON")]
+    assert not [event for event in events if isinstance(event, SessionEnd)]

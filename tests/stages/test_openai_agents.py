@@ -21,6 +21,7 @@ from support.decoding import (
     check_odd_shapes,
     dialect,
     events_of,
+    lines,
     records,
     results,
     texts,
@@ -79,3 +80,43 @@ def test_a_database_of_the_sdk_is_listed_and_read(tmp_path: Path) -> None:
     found = summarize(b"".join(line + b"\n" for line in read_session(path, "s-1")))
     assert found.tool_use_summary["by_tool"] == {"shell": 1, "WebSearch": 1}
     assert (found.tool_use_summary["turns"], found.status, found.tokens["input"]) == (2, "complete", None)
+
+
+def response(*output: dict[str, Any], **members: Any) -> dict[str, Any]:
+    return {"object": "response", "id": "r", "model": "pear-2", "created_at": 1, "output": list(output), **members}
+
+
+def test_tools_that_openai_runs_are_their_own_results_and_others_have_an_output() -> None:
+    called = response(
+        {"type": "mcp_call", "id": "m1", "server_label": "docs", "name": "find", "arguments": "{}", "error": "no"},
+        {"type": "file_search_call", "id": "f1", "status": "searching", "queries": ["a"]},
+        {"type": "custom_tool_call", "call_id": "c1", "name": "grammar", "input": "x + 1"},
+        {"type": "local_shell_call", "id": "l1", "call_id": "c2", "action": {"command": ["ls"]}, "status": "completed"},
+    )
+    output = {"type": "custom_tool_call_output", "call_id": "c1", "output": "2"}
+    events = events_of(ITEMS, lines(called, output))
+    assert [(call.name, call.input) for call in calls(events)] == [
+        ("mcp__docs__find", {}),
+        ("file_search", {"queries": ["a"]}),
+        ("grammar", {"input": "x + 1"}),
+        ("local_shell", {"command": ["ls"]}),
+    ]
+    assert [(r.call_id, r.outcome, r.output) for r in results(events)] == [("m1", "error", "no"), ("c1", None, "2")]
+
+
+@pytest.mark.parametrize(
+    ("members", "end"),
+    [
+        ({"status": "completed"}, ("complete", None)),
+        ({"status": "failed", "error": {"message": "overloaded"}}, ("error", "overloaded")),
+        (
+            {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+            ("incomplete", "max_output_tokens"),
+        ),
+        ({"status": "cancelled"}, ("interrupted", None)),
+    ],
+)
+def test_a_response_ends_as_its_status_says(members: dict[str, Any], end: tuple[str, str | None]) -> None:
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So"}]}
+    events = events_of(ITEMS, lines(response(said, **members)))
+    assert [(event.status, event.reason) for event in events if isinstance(event, SessionEnd)] == [end]

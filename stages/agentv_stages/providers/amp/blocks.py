@@ -25,7 +25,6 @@ ENDS: dict[str, Outcome] = {
     "cancelled": "cancelled",
     "rejected-by-user": "denied",
 }
-UNFINISHED = "in-progress"
 
 
 def add_answer(
@@ -73,15 +72,16 @@ def _result(block: Block, part: str, source: Source, batch: Batch) -> None:
     if run is None:
         output = block.content if has_value(block.content) else None
         batch.events.append(ToolResult(source, part, call_id, output, "error" if block.is_error else "ok"))
-    elif run.status == UNFINISHED:
-        batch.ignore("result/in-progress")
-    else:
-        output, code = (
-            run.result if has_value(run.result) else run.error if has_value(run.error) else None,
-            _code(run.result),
-        )
-        outcome: Outcome = ENDS.get(run.status or "", "ok")
-        batch.events.append(ToolResult(source, part, call_id, output, "error" if code else outcome, code))
+        return
+    outcome = ENDS.get(run.status or "")
+    if outcome is None:  # still in progress, or waits for the user
+        batch.ignore(f"result/{run.status or ''}")
+        return
+    output = run.result if has_value(run.result) else run.error if has_value(run.error) else None
+    code = _code(run.result)
+    batch.events.append(
+        ToolResult(source, part, call_id, output, "error" if code and outcome == "ok" else outcome, code)
+    )
 
 
 def _code(result: Raw) -> int | None:

@@ -26,7 +26,7 @@ from agentv_stages.model.provider import REFUSED
 from agentv_stages.providers.goose.wire import Block, Message, Returned, ToolResponse, decode_returned
 
 LIMIT = "I've reached the maximum number of actions"
-_DECLINED = re.compile(r"user (?:has )?declined", re.IGNORECASE)
+_DECLINED = re.compile(r"\s*(?:the )?user (?:has )?declined", re.IGNORECASE)
 _INTERRUPTED = "Interrupted by the user"
 _CREDITS = "creditsExhausted"
 _NO_USE = frozenset(("toolConfirmationRequest", "actionRequired", "frontendToolRequest", "redactedThinking"))
@@ -44,6 +44,11 @@ class Speech(Struct):
     limit: bool = False
 
 
+def is_hidden(message: Message) -> bool:
+    """Whether the user does not see a message: it is injected, or a compaction's copy."""
+    return message.metadata is not None and message.metadata.userVisible is False
+
+
 def add_message(message: Message, place: str, source: Source, speech: Speech, batch: Batch, parent: str | None) -> bool:
     """Appends the events of a message; returns whether it is an answer that asks for no tool."""
     metadata = message.metadata
@@ -53,9 +58,11 @@ def add_message(message: Message, place: str, source: Source, speech: Speech, ba
         speech.model = model
         batch.events.append(SessionInfo(source, f"{place}-model", model=model))
     if message.role == "assistant":
+        if is_hidden(message):
+            batch.ignore("message/hidden")
+            return False
         return _answer(message, place, source, speech, batch, parent)
-    hidden = metadata is not None and metadata.userVisible is False
-    speech.answer = ""
+    hidden, speech.answer = is_hidden(message), ""
     for i, block in enumerate(message.content or ()):
         part = f"{place}-{i}"
         if block.type == "toolResponse":
@@ -131,10 +138,10 @@ def _ending(response: ToolResponse) -> tuple[Raw | None, Outcome, int | None]:
     if returned.isError or code:
         return content, "error" if code else _failure(text_of(content)), code
     text = text_of(content) if content is not None and bytes(content)[:1] in b'"[' else ""
-    return content, "denied" if _DECLINED.search(text[:200]) else "ok", code
+    return content, "denied" if _DECLINED.match(text) else "ok", code
 
 
 def _failure(text: str) -> Outcome:
-    if _DECLINED.search(text[:200]):
+    if _DECLINED.match(text):
         return "denied"
     return "cancelled" if text.startswith(_INTERRUPTED) else "error"

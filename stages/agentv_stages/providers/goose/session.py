@@ -13,7 +13,7 @@ from agentv_stages.model.event import MAIN, Notification, SessionEnd, SessionInf
 from agentv_stages.model.payload import one_line
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch, parse_iso
-from agentv_stages.providers.goose.messages import Speech, add_message
+from agentv_stages.providers.goose.messages import Speech, add_message, is_hidden
 from agentv_stages.providers.goose.wire import (
     Document,
     Message,
@@ -40,7 +40,10 @@ class State(Struct):
     ended_place: str = ""
 
     def add(self, message: Message, place: str, source: Source, batch: Batch, parent: str | None) -> None:
-        """Appends the events of a message, after the end that the answer before it was."""
+        """Appends the events of a message, after the end that the answer before it was. A hidden answer is none."""
+        if message.role == "assistant" and is_hidden(message):
+            add_message(message, place, source, self.speech, batch, parent)
+            return
         if message.role != "assistant" or message.id is None or message.id != self.speech.native:
             self.end(batch)
         if add_message(message, place, source, self.speech, batch, parent):
@@ -136,11 +139,7 @@ class RowsDecoder:
         source = self._source(record, stored.session_id, from_epoch(stored.created_timestamp), base_id)
         message_id = stored.message_id or base_id
         message = Message(message_id, stored.role, None, stored.content_json, stored.metadata_json)
-        visible = stored.metadata_json is None or stored.metadata_json.userVisible is not False
-        if stored.role == "assistant" and not visible:
-            batch.ignore("message/hidden")
-        else:
-            self.state.add(message, "", source, batch, None)
+        self.state.add(message, "", source, batch, None)
 
     def _totals(self, totals: Totals, record: Record, batch: Batch) -> None:
         base_id = f"{totals.session_id}-totals"

@@ -12,7 +12,7 @@ from agentv_stages.model.provider import REFUSED
 from agentv_stages.providers.kiro.wire import decode_exit
 
 _PURPOSE = "__tool_use_purpose"
-_NUMBER = re.compile(r"-?\d{1,10}\Z")
+_EXIT = re.compile(r"(?:exit status: )?(-?\d{1,10})\Z|(?:exit status|signal): ")
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
@@ -35,17 +35,19 @@ def ending(parts: Sequence[Raw], status: str | None) -> tuple[Raw | None, Outcom
     if status is not None and status.lower() != "success":
         return output, "error", None
     for part in parts:
-        code = _exit_code(part)
-        if code is not None:
-            return output, "error" if code else "ok", code
+        ended = _exit(part)
+        if ended is not None:
+            code = int(ended[1]) if ended[1] is not None else None
+            return output, "ok" if code == 0 else "error", code
     return output, "ok", None
 
 
-def _exit_code(part: Raw) -> int | None:
+def _exit(part: Raw) -> re.Match[str] | None:
+    """How a command exited, by a number or by a signal."""
     if b'"exit_status"' not in bytes(part):
         return None
     try:
-        found = _NUMBER.search(decode_exit(part).exit_status or "")
+        status = decode_exit(part).exit_status
     except REFUSED:
         return None
-    return int(found[0]) if found else None
+    return None if status is None else _EXIT.match(str(status))

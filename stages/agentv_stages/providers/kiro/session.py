@@ -51,6 +51,7 @@ LOSSES = (
 )
 NOTICES = {"Compaction": "compact_boundary", "Clear": "clear", "ResetTo": "rewind"}
 _ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl(?:\.gz|\.zst)?\Z")
+_ERROR = re.compile(rb'\{\s*"Error"')
 _AUTO = "auto"  # the program chooses a model and does not name it
 
 
@@ -136,8 +137,8 @@ class SessionDecoder:
                 output, outcome, code = ending(parts, content.status)
                 call_id = content.toolUseId or ""
                 ended = (data.results or {}).get(call_id)
-                final: Outcome = "cancelled" if ended is not None and bytes(ended.result) == b'"Cancelled"' else outcome
-                batch.events.append(ToolResult(source, f"-{i}", call_id, output, final, code))
+                final = _final(bytes(ended.result)) if ended is not None else None
+                batch.events.append(ToolResult(source, f"-{i}", call_id, output, final or outcome, code))
 
     def _document(self, line: Line, record: Record, batch: Batch) -> None:
         source = self.context.source(record, parse_iso(line.created_at))
@@ -156,6 +157,13 @@ class SessionDecoder:
         if turns and last is not None and known:
             end = self.context.source(record, parse_iso(last.end_timestamp))
             batch.events.append(_end(end, last, turns))
+
+
+def _final(ended: bytes) -> Outcome | None:
+    """The outcome of a call as the program saw it; None where that says no more than the status of the result."""
+    if ended == b'"Cancelled"':
+        return "cancelled"
+    return "error" if _ERROR.match(ended) else None
 
 
 def _end(source: Source, last: Turn, turns: list[Turn]) -> SessionEnd:

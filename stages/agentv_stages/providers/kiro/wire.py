@@ -95,7 +95,7 @@ class Line(Struct, gc=False):
 
 
 class ExitStatus(Struct, gc=False):
-    exit_status: str | None = None
+    exit_status: str | int | None = None
 
 
 class Env(Struct, gc=False):

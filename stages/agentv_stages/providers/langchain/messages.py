@@ -41,6 +41,15 @@ class Call(Struct, gc=False):
     id: str | None = None
 
 
+class InvalidCall(Struct, gc=False):
+    """A call whose arguments are no JSON; nobody runs it."""
+
+    name: str | None = None
+    args: Raw = ABSENT
+    id: str | None = None
+    error: Raw = ABSENT
+
+
 class InputDetails(Struct, gc=False):
     cache_read: int | None = None
     cache_creation: int | None = None
@@ -71,6 +80,7 @@ class Message(Struct, gc=False):
     content: Raw = ABSENT
     id: str | None = None
     tool_calls: list[Call] | None = None
+    invalid_tool_calls: list[InvalidCall] | None = None
     usage_metadata: Usage | None = None
     response_metadata: Response | None = None
     tool_call_id: str | None = None
@@ -165,10 +175,17 @@ class MessagesDecoder:
             call_id, parent = call.id or f"{message_id}-{i}", self.context.parent_call
             arguments = call.args or EMPTY_OBJECT
             add(ToolCall(source, f"{place}-{i}", message_id, call_id, call.name or "unknown", arguments, parent, model))
+        invalid = message.invalid_tool_calls or ()
+        for i, bad in enumerate(invalid, len(calls)):
+            call_id, name = bad.id or f"{message_id}-{i}", bad.name or "unknown"
+            arguments = to_raw({"input": bad.args}) if has_value(bad.args) else EMPTY_OBJECT
+            add(ToolCall(source, f"{place}-{i}", message_id, call_id, name, arguments, self.context.parent_call, model))
+            error = bad.error if has_value(bad.error) else None
+            add(ToolResult(source, f"{place}-{i}", call_id, error, "error"))
         usage = _usage(source, place, message_id, message.usage_metadata, model)
         if usage is not None:
             add(usage)
-        if spoken and not calls:
+        if spoken and not calls and not invalid:
             add(SessionEnd(source, place, "complete"))
 
 

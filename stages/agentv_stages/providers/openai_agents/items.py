@@ -8,6 +8,7 @@ Source: openai-agents 0.24.0, recorded (`SQLiteSession` with a chat model), and 
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
+from msgspec.structs import replace
 
 from agentv_stages.chain.pruning import decode_member, read_each
 from agentv_stages.model.batch import Batch, Record
@@ -19,6 +20,7 @@ from agentv_stages.model.event import (
     SessionEnd,
     SessionInfo,
     Source,
+    Status,
     TokenUsage,
     ToolCall,
     ToolResult,
@@ -35,7 +37,11 @@ LOSSES = (
     "outcomes of functions that say a failure in words of their own",
     "the folder, cost, the version of the program",
 )
-_HOSTED = "_call"  # tools that OpenAI runs: call and result in one item
+_CALL, _RESULT = "_call", "_output"
+"""The ends of types: `custom_tool_call` and its `custom_tool_call_output`. A call without a `call_id` was run by OpenAI
+(`web_search_call`) and is its own result."""
+_ENDED: dict[str | None, Outcome] = {None: "ok", "completed": "ok", "failed": "error"}
+_ENDS: dict[str | None, Status] = {"failed": "error", "incomplete": "incomplete", "cancelled": "interrupted"}
 
 
 class Item(Struct, gc=False):
@@ -45,10 +51,24 @@ class Item(Struct, gc=False):
     id: str | None = None
     call_id: str | None = None
     name: str | None = None
+    server_label: str | None = None
     arguments: Raw = ABSENT
+    action: Raw = ABSENT
+    operation: Raw = ABSENT
+    input: Raw = ABSENT
+    queries: Raw = ABSENT
+    code: Raw = ABSENT
     output: Raw = ABSENT
+    error: Raw = ABSENT
     summary: Raw = ABSENT
     status: str | None = None
+
+
+class Problem(Struct, gc=False):
+    """Why a response failed (`message`), or is not whole (`reason`)."""
+
+    message: str | None = None
+    reason: str | None = None
 
 
 class InputDetails(Struct, gc=False):
@@ -89,6 +109,9 @@ class Line(Struct, gc=False):
     created_at: float | str | None = None
     output: Raw = ABSENT
     usage: Usage | None = None
+    status: str | None = None
+    error: Problem | None = None
+    incomplete_details: Problem | None = None
 
 
 class State(Struct):
@@ -160,12 +183,17 @@ class ItemsDecoder:
             tokens = (used.input_tokens, cached, None, None, used.output_tokens, reasoning)
             batch.events.append(TokenUsage(source, "", key, "call", model, *tokens))
         state.answer = ""
+        status = _ENDS.get(line.status)
+        if status is not None:
+            state.ended, problem = None, line.error or line.incomplete_details or Problem()
+            batch.events.append(SessionEnd(source, "-status", status, problem.message or problem.reason))
 
     def _item(self, item: Item, place: str, source: Source, record: Record, batch: Batch) -> None:
         state, kind, add = self.state, item.type or ("message" if item.role else ""), batch.events.append
-        if not state.answer or kind == "function_call_output" or (kind == "message" and item.role != "assistant"):
+        result = kind.endswith(_CALL + _RESULT)
+        if not state.answer or result or (kind == "message" and item.role != "assistant"):
             state.end(batch)
-        if kind == "function_call_output":
+        if result:
             state.answer = "" if not place else state.answer
             output = item.output if has_value(item.output) else None
             failed = bytes(item.output).startswith(_FAILED)
@@ -179,7 +207,7 @@ class ItemsDecoder:
             else:
                 batch.ignore(f"message/{item.role}")
             return
-        if kind != "message" and kind != "reasoning" and not kind.endswith(_HOSTED):
+        if kind != "message" and kind != "reasoning" and not kind.endswith(_CALL):
             batch.unknown_type(kind, record)
             return
         state.answer, state.ended = state.answer or f"answer-{record.row}{place}", None
@@ -192,10 +220,22 @@ class ItemsDecoder:
             text = text_of(item.summary) if has_value(item.summary) else ""
             add(Reasoning(source, place, answer, to_raw(text), model=model))
         else:
-            call_id, name = item.call_id or item.id or f"{answer}{place}", item.name or kind.removesuffix(_HOSTED)
-            arguments = inner_json(item.arguments) if has_value(item.arguments) else EMPTY_OBJECT
-            parent = self.context.parent_call
-            add(ToolCall(source, place, answer, call_id, name, arguments, parent, model))
-            if kind != "function_call":
-                outcome: Outcome = "error" if item.status == "failed" else "ok"
-                add(ToolResult(source, place, call_id, item.output if has_value(item.output) else None, outcome))
+            call_id, name = item.call_id or item.id or f"{answer}{place}", item.name or kind.removesuffix(_CALL)
+            if item.server_label is not None:
+                name = f"mcp__{item.server_label}__{name}"
+            add(ToolCall(source, place, answer, call_id, name, _input(item), self.context.parent_call, model))
+            outcome = "error" if has_value(item.error) else _ENDED.get(item.status)
+            if item.call_id is None and kind != "function_call" and outcome is not None:
+                output = next((value for value in (item.output, item.error) if has_value(value)), None)
+                add(ToolResult(replace(source, time_ms=None), place, call_id, output, outcome))
+
+
+def _input(item: Item) -> Raw:
+    """The input of a call: an object, which may be JSON within a string, or the member that has it."""
+    for value in (item.arguments, item.action, item.operation):
+        if has_value(value):
+            return inner_json(value)
+    for key, value in (("input", item.input), ("queries", item.queries), ("code", item.code)):
+        if has_value(value):
+            return to_raw({key: value})
+    return EMPTY_OBJECT
