@@ -81,11 +81,7 @@ TABLE = (
     Row("wild/qwen-session/*", "qwen", older.qwen_session),
     Row("wild/vscode-chat/*", "vscode", older.vscode),
 )
-DOUBLED = "result.usage of its version has each call's prompt twice"
 NOT_COUNTED = {
-    "wild/claude-stream/01.jsonl": DOUBLED,
-    "wild/claude-stream/11.jsonl": DOUBLED,
-    "wild/claude-stream/15.jsonl": DOUBLED,
     "wild/codex-rollout/29.jsonl": "made up: a record of each type, their ids and names replaced by one text",
     "wild/copilot-cli/02.jsonl": "made up: most of its ids and names are replaced by one text",
 }

@@ -318,6 +318,24 @@ def test_calls_after_the_last_total_count_beside_it() -> None:
     assert tokens(*first[:1], *parts, *cut, parts[0])["input"] == 100 + 50 + 130  # less than its calls: no total
 
 
+def test_a_runs_total_with_each_prompt_twice_counts_each_once() -> None:
+    """Claude Code of mid-2025, whose `result.usage` is exactly twice its answers' prompts; what it wrote is right."""
+    calls = [
+        usage(0, "a", input=120, cached=90, cache_write=20, output=1, output_final=False),
+        usage(1, "b", input=130, cached=110, cache_write=10, output=2, output_final=False),
+    ]
+
+    def total(row: int, cached: int = 400) -> AnyEvent:
+        return usage(row, f"t{row}", scope="segment", input=500, cached=cached, cache_write=60, output=80)
+
+    once = {**tokens(), "input": 250, "cached": 200, "cache_write": 30, "output": 80}
+    assert tokens(*calls, total(2)) == once
+    other = total(2, cached=399)
+    assert tokens(*calls, other)["input"] == 500  # sub-agents' calls, say
+    again = [replace(call, key=f"{call.key}2") for call in calls]
+    assert tokens(*calls, total(2), *again, total(5)) == {k: v and 2 * v for k, v in once.items()}
+
+
 def saved(row: int, spent: int, output: int, time_ms: int = 0) -> AnyEvent:
     total = usage(row, "t", scope="session", input=spent, output=output, covers_streams=True, saved=True)
     return replace(total, source=at(row, time_ms or None))

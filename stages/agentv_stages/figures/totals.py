@@ -18,6 +18,16 @@ DEFAULT_WINDOW = 2_048
 MOST_PROCESSES = 64  # of one session, kept apart; the first ones are merged
 
 
+PROMPT = ("input", "cached", "cache_write")
+
+
+def _doubled(total: Tokens, calls: Tokens) -> bool:
+    """Whether a run's total has the prompt of each of its calls twice, as Claude Code of mid-2025 prints it: it added
+    the prompt up when a call began, and again when it ended.
+    """
+    return bool(calls.cached) and all(getattr(total, name) == 2 * (getattr(calls, name) or 0) for name in PROMPT)
+
+
 class Process(Struct):
     """A process of a session that saved its total when it ended: `grown` is the growth of the total, `calls` the calls
     since the last one, including sub-agents' up to `until_ms`. `calls` is larger where processes before it were killed.
@@ -146,6 +156,9 @@ class Totals:
             return
         if not usage.covers_streams and (since.input or 0) > (usage.input or 0):
             tokens = since  # Claude Code of August 2025 reports the last call as the usage of the whole run
+        elif not usage.covers_streams and _doubled(tokens, since):
+            for name in PROMPT:
+                setattr(tokens, name, getattr(since, name))
         state.segments.setdefault(stream, Tokens()).add(tokens)
         if usage.model is not None and len(state.segment_models) < MOST_SUMS:
             state.segment_models[stream] = usage.model
