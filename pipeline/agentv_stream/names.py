@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import overload
 
 from agentv_stages.model.provider import Provider
-from agentv_stages.providers import NAMES, all_providers, get_provider
+from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.errors import UsageError
 
 FEW = 5  # up to this many names are all listed, if none is similar to the wrong one
@@ -55,6 +55,7 @@ def named_provider(name: str | None) -> Provider | None:
     try:
         return get_provider(name)
     except KeyError:
-        known = {alias for provider in all_providers() for alias in (provider.name, *provider.aliases)}
-        near = suggestion(str(name), known, otherwise=NAMES)
+        providers = all_providers()
+        known = {alias for provider in providers for alias in (provider.name, *provider.aliases)}
+        near = suggestion(str(name), known, otherwise=[provider.name for provider in providers])
         raise UsageError(f"no provider is called {name!r}{near}") from None

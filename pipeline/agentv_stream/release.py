@@ -50,8 +50,8 @@ def has_plugins() -> bool:
 
 
 def _plugins() -> Iterator[str]:
-    """The names of the metadata folders (`abacus_agent-0.3.dist-info`) of installed plug-ins; without
-    `importlib.metadata`, as above."""
+    """The names of the metadata folders (`abacus_agent-0.3.dist-info`) of installed plug-ins, with the times of their
+    installation, because an author installs one version often; without `importlib.metadata`, as above."""
     for folder in sys.path:
         try:
             names = os.listdir(folder or ".")  # noqa: PTH208 - as above
@@ -59,12 +59,12 @@ def _plugins() -> Iterator[str]:
             continue
         for name in names:
             if name.endswith((".dist-info", ".egg-info")):
+                file = Path(folder or ".", name, "entry_points.txt")
                 try:
-                    points = Path(folder or ".", name, "entry_points.txt").read_bytes()
+                    if f"[{GROUP}]".encode() in file.read_bytes():
+                        yield f"{name} {file.stat().st_mtime_ns}"
                 except OSError:
                     continue
-                if f"[{GROUP}]".encode() in points:
-                    yield name
 
 
 def release(text: str) -> tuple[int, ...]:

@@ -311,6 +311,23 @@ def test_a_store_that_cannot_be_read_is_told_and_recovered_from(tmp_path: Path) 
     assert b"one" in rest(desk)
 
 
+def test_an_id_that_ends_like_the_name_of_a_rotated_log_is_another_session(tmp_path: Path) -> None:
+    """`2-7` was taken for an older file of the session `2`, which was then reported as deleted."""
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    for name in ("2-7", "2-10", "2", "2-7.1"):
+        agent.session(name)
+        agent.prompt(name, 1)
+        agent.answer(name, 2, text(f"of {name}"))
+    follower = follow(desk)
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    assert "deleted" not in desk.said
+    assert len(list(desk.out.glob("*.transcript.jsonl"))) == 4
+
+
 @pytest.mark.parametrize("name", ["ses_1", "ses_", "{store}", "{store}::ses_1", "{folder}"])
 def test_a_session_is_named_by_its_id_its_store_or_its_folder(name: str, tmp_path: Path) -> None:
     from agentv_stream.cli.tailing import run_tail

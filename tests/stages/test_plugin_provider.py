@@ -214,7 +214,8 @@ def test_a_plugin_that_is_broken_is_left_out(plugin: Path, tmp_path: Path, code:
     done = run(site, *PROGRAM, "stats", "notes.jsonl", str(ROOT / "examples" / "codex.jsonl"), cwd=tmp_path)
     assert done.returncode == 4
     assert b"notes.jsonl: not a log of a known agent" in done.stderr
-    assert "the plug-in provider abacus (abacus_agent:PROVIDER) is left out: " in done.stderr.decode()
+    left_out = "the plug-in provider abacus (abacus_agent:PROVIDER, of abacus-agent 0.3) is left out: "
+    assert left_out in done.stderr.decode()
     assert told in done.stderr.decode()
     assert b"codex" in done.stdout
 
@@ -234,6 +235,42 @@ def test_a_detection_that_fails_is_no_failure_of_the_log(plugin: Path, tmp_path:
     assert b"notes.jsonl: not a log of a known agent" in done.stderr
     assert "the detection of the plug-in dialect abacus-json failed: KeyError: 'abacus'" in done.stderr.decode()
     assert b"abacus" in done.stdout
+
+
+def test_a_record_for_which_the_decoder_fails_is_a_fault(plugin: Path, home: Path, tmp_path: Path) -> None:
+    """A KeyError ended the listing of all sessions, of every agent."""
+    site = tmp_path / "site"
+    shutil.copytree(plugin, site)
+    changes = {
+        "decoder.py": ('elif kind == "spent" and', 'elif kind == "spent" and {}["made"] and'),
+        "__init__.py": ("tools=TABLE,", "tools=TABLE, companions=lambda path, folder: {}[path],"),
+    }
+    for name, (before, after) in changes.items():
+        module = site / "abacus_agent" / name
+        text = module.read_text(encoding="utf-8")
+        assert before in text
+        module.write_text(text.replace(before, after), encoding="utf-8")
+    listed = at_home(site, home, "sessions", "--json")
+    assert (listed.returncode, json.loads(listed.stdout)["session_id"]) == (0, "ab-7"), listed.stderr.decode()
+    assert b"`companions` of the plug-in provider abacus failed: KeyError in __init__.py:" in listed.stderr
+    counted = at_home(site, home, "stats", "ab-7", "--json", "-")
+    total = json.loads(counted.stdout)["total"]
+    assert (total["tool_calls"], total["tokens"]["input"], total["faults"]) == (3, None, {"schema": 1})
+    assert b"the decoder of the plug-in dialect abacus-json failed: KeyError in decoder.py:" in listed.stderr
+
+
+@pytest.mark.parametrize("method", ["__init__(self, context: DecodeContext)", "flush(self, batch: Batch)"])
+def test_a_decoder_that_fails_ends_no_other_reading(plugin: Path, home: Path, tmp_path: Path, method: str) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(plugin, site)
+    module = site / "abacus_agent" / "decoder.py"
+    head = f"def {method} -> None:\n"
+    text = module.read_text(encoding="utf-8")
+    assert head in text
+    module.write_text(text.replace(head, head + "        raise KeyError('beads')\n"), encoding="utf-8")
+    counted = at_home(site, home, "stats", "ab-7", str(ROOT / "examples" / "codex.jsonl"), "--json", "-")
+    assert json.loads(counted.stdout)["groups"].keys() == {"abacus", "codex"}, counted.stderr.decode()
+    assert json.loads(counted.stdout)["groups"]["abacus"]["faults"].keys() == {"schema"}
 
 
 def test_the_page_holds_to_the_types_and_the_style_of_the_project(plugin: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from agentv_stages.providers import NAMES, get_provider
+from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, printable
@@ -226,7 +226,7 @@ def stores_in(folder: str, databases: list[str], older: bool, failed: Trouble) -
 
 def _has_log(place: str, session: "StoredSession") -> bool:
     """Whether the session is also in a log of its own, which counts instead."""
-    logs = get_provider(session.provider).logs_of_database if session.provider in NAMES else None
+    logs = get_provider(session.provider).logs_of_database
     return logs is not None and any(map(is_file, logs(place)))
 
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from agentv_stages.figures.merge import Summary
 from agentv_stages.figures.session_figures import SessionFigures
 from agentv_stages.model.provider import plain_context
-from agentv_stages.providers import NAMES, get_provider
+from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.unit import Done, ReadFile, Report, Separate, Task, Unit, Work
@@ -141,9 +141,7 @@ class KeptFigures:
         another machine's clock may be late."""
         latest = self._begun_ns - AT_REST_NS
         for done, session in self._read:
-            if done.provider not in NAMES:
-                continue
-            if not done.alone or get_provider(done.provider).context is not plain_context:
+            if not done.provider or not done.alone or get_provider(done.provider).context is not plain_context:
                 continue
             found = [(done.unit.source, done.unit.size, done.unit.mtime_ns)]
             found += [(seen.path, seen.size, seen.mtime_ns) for seen in done.companions]

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from agentv_stages.model.tools import CANONICAL
-from agentv_stages.providers import NAMES, get_provider
+from agentv_stages.providers import all_providers
 from agentv_stages.trajectory import Context
 from agentv_stages.trajectory.call_form import FORM, SHELL_TOOLS
 from agentv_stages.trajectory.json_values import is_list, is_object
@@ -65,7 +65,7 @@ def _one_slip(first: str, other: str) -> bool:
 @cache
 def is_known(name: str) -> bool:
     """Whether an agent has a tool of this name."""
-    return name in CANONICAL or any(get_provider(agent).tools.find(name) is not None for agent in NAMES)
+    return name in CANONICAL or any(provider.tools.find(name) is not None for provider in all_providers())
 
 
 def _is_pattern(name: str) -> bool:

@@ -139,12 +139,13 @@ def load(name: str) -> Any:
 def main() -> None:
     """The entry point of `agentv-stream`."""
     from agentv_stream.cli.standard_streams import exit_code_of, flushed, open_standard_streams
-    from agentv_stream.cli.telling import quiet_stdout
+    from agentv_stream.cli.telling import quiet_stdout, tell_warnings
     from agentv_stream.errors import SinkError
     from agentv_stream.live.ctrl_c import die_of_it, raised
 
     die_of_it()
     open_standard_streams()
+    tell_warnings()
     try:
         os.getcwd()  # noqa: PTH109 - every relative path hangs on it; pathlib costs start-up time
     except OSError as error:

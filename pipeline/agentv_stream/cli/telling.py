@@ -2,9 +2,10 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from agentv_stages.model.visible import visible
 from agentv_stream.colour import palette
@@ -41,6 +42,23 @@ def start_log(shape: "LogFormat") -> "Log | None":
     log = make_log(shape)
     _log[:] = [log]
     return log
+
+
+def tell_warnings() -> None:
+    """From now on our own warnings, such as those about plug-ins, are messages; those of other packages stay as they
+    are."""
+    show = warnings.showwarning
+
+    def tell(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:  # fmt: skip
+        if category.__module__.startswith("agentv_stages.") and file is None:
+            say(f"warning: {message}")
+        else:
+            show(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = tell
 
 
 def say(message: str | AgentvStreamError, below: str = "") -> None:

@@ -20,6 +20,7 @@ from agentv_stream.following.known_files import plain_name
 from agentv_stream.following.register import Register
 from agentv_stream.following.session_files import Input
 from agentv_stream.following.settling import settle
+from agentv_stream.following.stored import is_stored
 from agentv_stream.sources.files import is_file
 
 TAIL = 4096  # bytes at the end that distinguish logs with the same beginning
@@ -230,6 +231,8 @@ class Rotation:
 
     def known_elsewhere(self, found: Found) -> bool:
         """Whether a new file is already followed: renamed, or a copy. Raises: nothing."""
+        if is_stored(found.path):  # its name ends with a session id, which may look like the suffix of a rotated log
+            return False
         known, folder = self._register.known, Path(found.path).parent
         plain = logical_name(found.path)
         renamed = found.path != plain

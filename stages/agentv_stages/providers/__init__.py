@@ -4,14 +4,11 @@ The order is that of detection: the commoner first. A new provider adds its name
 (entry point group `agentv_stream.providers`), which touches nothing.
 """
 
-import warnings
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from keyword import iskeyword
 
-from msgspec.structs import replace
-
-from agentv_stages.model.provider import Dialect, Head, Provider
+from agentv_stages.model.provider import Dialect, Provider
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "antigravity", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
@@ -23,39 +20,10 @@ GROUP = "agentv_stream.providers"
 
 @cache
 def plugins() -> dict[str, Provider]:
-    """Providers that other distributions bring, by name. A provider that cannot be used is left out with a warning.
+    """Providers that other distributions bring, by name. What cannot be used of one is left out with a warning."""
+    from agentv_stages.providers.plugin_loading import load_plugins
 
-    Otherwise it would end the reading of every log that none of our providers knows, and each listing of sessions. A
-    detection that fails, as on unexpected records of another agent, counts as no match, also with a warning.
-    """
-    from importlib.metadata import entry_points  # 20 ms that only a plug-in needs
-
-    found: dict[str, Provider] = {}
-    for entry in entry_points(group=GROUP):
-        try:
-            provider = entry.load()
-        except Exception as error:
-            trouble = f"{type(error).__name__}: {error}"
-        else:
-            if not isinstance(provider, Provider):
-                trouble = f"it is a {type(provider).__name__}, no Provider"
-            elif provider.name in NAMES or provider.name in found:  # by its name the other one would be taken
-                trouble = f"there is a provider {provider.name} already"
-            else:
-                dialects = (replace(dialect, detect=partial(_detect, dialect)) for dialect in provider.dialects)
-                found[provider.name] = replace(provider, dialects=tuple(dialects))
-                continue
-        warnings.warn(f"the plug-in provider {entry.name} ({entry.value}) is left out: {trouble}", stacklevel=2)
-    return found
-
-
-def _detect(dialect: Dialect, head: Head) -> float:
-    try:
-        return float(dialect.detect(head))
-    except Exception as error:
-        trouble = f"{type(error).__name__}: {error}"
-        warnings.warn(f"the detection of the plug-in dialect {dialect.name} failed: {trouble}", stacklevel=2)
-        return 0.0
+    return load_plugins(GROUP, NAMES)
 
 
 def package_of(name: str) -> str:
