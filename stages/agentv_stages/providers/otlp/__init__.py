@@ -64,7 +64,8 @@ PROVIDER = Provider(
             ),
             about=About(
                 made_by="agentv-stream … --otel-file FILE; the collector's file exporter",
-                versions="langgraph 1.2, openai-agents 0.24, pydantic-ai 2.68, Google ADK; our own; "
+                versions="langgraph 1.2, openai-agents 0.24, pydantic-ai 2.68, google-adk 2.13, strands 1.62, "
+                "smolagents 1.26, crewai 1.15, autogen 0.7, llama-index 0.14, claude-agent-sdk 0.2; our own; "
                 "log records of Claude Code 2.1.197, Codex 0.171, Gemini CLI 0.61, Qwen Code 0.15",
                 end="the status of the root span; an error there is `error`",
             ),

@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 
 from agentv_stages.providers.otlp import names
 from agentv_stages.providers.otlp.values import as_list, as_object
-from agentv_stages.providers.otlp.wire import SpanFacts
+from agentv_stages.providers.otlp.wire import Event, SpanFacts
 
+_BLOCKS = frozenset(("text", "toolUse", "toolResult", "image", "document", "reasoningContent", "cachePoint"))
+_PIECE = re.compile(r"content\.\d{1,5}")
 _INDEX = re.compile(r"(\d+)\.(.*)", re.DOTALL)
 
 
 class Spoken(NamedTuple):
-    """A part of a message. `kind` is text, reasoning, call or response; `value` are the arguments, or the output."""
+    """A part of a message. `kind` is text, reasoning, call or response; `value` are the arguments, or the output;
+    `failed`: the response says that the call failed."""
 
     role: str
     kind: str
@@ -21,6 +24,7 @@ class Spoken(NamedTuple):
     id: str = ""
     name: str = ""
     value: Any = None
+    failed: bool = False
 
 
 def first(span: SpanFacts, keys: Iterable[str]) -> Any:
@@ -116,15 +120,42 @@ def _part(role: str, part: dict[str, Any]) -> list[Spoken]:
 
 
 def _plain_message(role: str, message: dict[str, Any]) -> list[Spoken]:
-    if role == "tool":
+    content = message.get("content")
+    blocks = [part for block in map(as_object, as_list(content)) for part in _block(block)]
+    if role == "tool" and not blocks:
         call = message.get("tool_call_id", message.get("id")) or ""
-        return [Spoken(role, "response", "", str(call), "", message.get("content"))]
-    found = [Spoken(role, "text", text)] if (text := _text(message.get("content"))) else []
+        return [Spoken(role, "response", "", str(call), "", content)]
+    text = "" if role == "tool" else _text(content)
+    found = [Spoken(role, "text", text)] if text else []
+    found += blocks
     for call in map(as_object, as_list(parsed(message.get("tool_calls")))):
         function = as_object(call.get("function")) or call
         arguments = parsed(function.get("arguments", function.get("args")))
         found.append(Spoken(role, "call", "", str(call.get("id") or ""), str(function.get("name", "")), arguments))
     return found
+
+
+def _block(block: dict[str, Any]) -> list[Spoken]:
+    """A call or a result among the blocks of a content, in the forms of Bedrock, Anthropic and the Vercel AI SDK."""
+    use, back = as_object(block.get("toolUse")), as_object(block.get("toolResult"))
+    kind = block.get("type")
+    if kind in ("tool_use", "tool-call"):
+        use = block
+    elif kind in ("tool_result", "tool-result"):
+        back = block
+    if use:
+        own, name = _named(use, "toolUseId", "toolCallId", "id"), _named(use, "name", "toolName")
+        return [Spoken("assistant", "call", "", own, name, parsed(use.get("input", use.get("args"))))]
+    if back:
+        own = _named(back, "toolUseId", "toolCallId", "tool_use_id")
+        value = next((back[key] for key in ("content", "output", "result") if key in back), None)
+        failed = back.get("status") == "error" or True in (back.get("is_error"), back.get("isError"))
+        return [Spoken("tool", "response", "", own, "", value, failed)]
+    return []
+
+
+def _named(members: Mapping[str, Any], *keys: str) -> str:
+    return next((value for key in keys if isinstance(value := members.get(key), str)), "")
 
 
 def _indexed(span: SpanFacts, prefix: str, inner: str) -> list[Spoken]:
@@ -136,6 +167,7 @@ def _indexed(span: SpanFacts, prefix: str, inner: str) -> list[Spoken]:
         role = str(members.get("role", "assistant"))
         blocks = _numbered(members, "contents.")
         content = members.get("content") or "".join(str(b.get("message_content.text", "")) for b in blocks)
+        content = content or "".join(str(part) for key, part in members.items() if _PIECE.fullmatch(key))
         calls = [
             {
                 "id": call.get("tool_call.id", call.get("id")),
@@ -195,18 +227,34 @@ def _of_events(span: SpanFacts, kinds: tuple[str, ...]) -> list[Spoken]:
     """Messages as events (conventions to 1.36): in the body of a log, or in the attributes of an event of the span."""
     found: list[Spoken] = []
     for event in span.events:
-        if event.name not in kinds:
+        if event.name not in kinds or event.name == "gen_ai.system.message":
             continue
-        body = as_object(parsed(event.attributes.get("body"))) or event.attributes
-        message = as_object(parsed(body.get("message"))) or body
         role = {"gen_ai.choice": "assistant", "gen_ai.tool.message": "tool"}.get(event.name, "user")
-        found += _plain_message(role, message) if event.name != "gen_ai.system.message" else []
+        found += _plain_message(role, _message_in(event))
     return found
+
+
+def _message_in(event: Event) -> dict[str, Any]:
+    """The message in an event. Strands Agents has lists of blocks in texts."""
+    body = as_object(parsed(event.attributes.get("body"))) or event.attributes
+    message = parsed(body.get("message"))
+    found = as_object(message) or ({**body, "content": message} if message is not None else body)
+    content = parsed(found.get("content"))
+    blocks = isinstance(content, list) and all(not _BLOCKS.isdisjoint(as_object(block)) for block in as_list(content))
+    return {**found, "content": content} if blocks else found
+
+
+def _content_of(span: SpanFacts, kind: str) -> Any:
+    """The content of a call's span in its first event of a kind."""
+    event = next((event for event in span.events if event.name == kind), None)
+    return None if event is None else parsed(_message_in(event).get("content"))
 
 
 def arguments(span: SpanFacts) -> Any:
     """The arguments in the span of a call, without what LangChain wraps them in."""
     value = parsed(first(span, names.ARGUMENTS))
+    if value is None:
+        return _content_of(span, "gen_ai.tool.message")
     wrapped = (
         as_object(value).get("input_str") if "metadata" in as_object(value) or "tags" in as_object(value) else None
     )
@@ -224,10 +272,18 @@ class Returned(NamedTuple):
 def returned(span: SpanFacts) -> Returned:
     """The output in the span of a call, without what LangChain wraps it in."""
     value = parsed(first(span, names.RESULT))
+    if value is None:
+        value = _content_of(span, "gen_ai.choice")
+    if value is None:
+        value = next((e.attributes.get("exception.message") for e in span.events if e.name == "exception"), None)
     members = as_object(as_object(value).get("output")) or as_object(value)
     inner = as_object(members.get("kwargs")) or (
         as_object(members.get("data")) if members.get("type") == "tool" else {}
     )
     if "content" in inner and ("lc" in members or members.get("type") == "tool"):
         return Returned(inner["content"], inner.get("status") == "error", str(inner.get("tool_call_id") or ""))
+    result = as_object(as_object(value).get("tool_output")) or as_object(value)
+    if "raw_output" in result and "is_error" in result:  # LlamaIndex
+        call = as_object(value).get("tool_id")
+        return Returned(_text(result.get("blocks")), result["is_error"] is True, call if isinstance(call, str) else "")
     return Returned(value, as_object(value).get("isError") is True)

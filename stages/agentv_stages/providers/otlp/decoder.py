@@ -130,10 +130,10 @@ class OtlpDecoder:
         state.held -= len(held)
         spans = [msgspec.json.decode(raw, type=SpanFacts) for raw in held.values()]
         for span in spans:
-            for event in state.logs.pop(f"{span.trace}{span.id}", []):
+            span.events += state.logs.pop(f"{span.trace}{span.id}", [])
+            for event in span.events:
                 if event.name == names.DETAILS:
                     span.attributes = event.attributes | span.attributes
-                span.events.append(event)
         read = trace_of(spans)
         if read.others:
             batch.ignored["span of no agent"] = batch.ignored.get("span of no agent", 0) + read.others

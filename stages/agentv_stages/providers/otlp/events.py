@@ -197,14 +197,15 @@ class TraceEvents:
         if span is None:
             if known is None:
                 return None
-            value, later = known
+            part, later = known
             source = self._source(later, later.start_ms, call.stream)
-            return ToolResult(source, f"result{event.call_id}", event.call_id, to_raw(value))
+            outcome: Outcome | None = "error" if part.failed else None
+            return ToolResult(source, f"result{event.call_id}", event.call_id, to_raw(part.value), outcome=outcome)
         own = text_first(span, ("agentv_stream.outcome",))
         if own == "unpaired":
             return None
         back = returned(span)
-        value = back.value if back.value is not None or known is None else known[0]
+        value = back.value if back.value is not None or known is None else known[0].value
         source = self._source(span, span.end_ms, call.stream)
         result = ToolResult(
             source,
@@ -274,7 +275,8 @@ def _outcome(span: SpanFacts, failed: bool, own: str | None) -> Outcome | None:
     for known in FAILED_OUTCOMES:
         if known in (own, kind):
             return known
-    if failed or span.error or kind or span.attributes.get("gen_ai.task.status") in ("failure", "error"):
+    ended = span.attributes.get("gen_ai.task.status"), span.attributes.get("gen_ai.tool.status")
+    if failed or span.error or kind or {"failure", "error"}.intersection(map(str, ended)):
         return "error"
     return "ok" if own == "ok" else None
 
@@ -302,7 +304,7 @@ def _usage(span: SpanFacts, source: Source, message_id: str, model: str | None) 
         None,
         output if output is not None else at_least,
         whole_first(span, names.REASONING),
-        output is not None,
+        output is not None and span.scope not in names.AT_LEAST,
         cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
     )
 

@@ -65,6 +65,18 @@ OTHER_IDS = frozenset({"gcp.vertex.agent"})
 NOT_CALLS = frozenset({"(merged tools)"})
 """What ADK calls a span around several calls."""
 
+HANDOFF = "handoff to "
+"""How OpenInference's spans of the OpenAI Agents SDK begin that name a handoff. The call for it is in the answer."""
+
+NOT_ANSWERS = ("._prepare_chat_with_tools",)
+"""Ends of names of spans of models that ask them nothing. Source: OpenInference for LlamaIndex 4.6.1, recorded."""
+
+INDEXED = ("llm.input_messages.", "llm.output_messages.", "gen_ai.prompt.", "gen_ai.completion.")
+"""Beginnings of names of messages whose members are attributes each."""
+
+AT_LEAST = frozenset({"openinference.instrumentation.claude_agent_sdk"})
+"""Scopes that add up the output tokens of messages that have only begun. Source: version 0.1.22, recorded."""
+
 SESSION = (
     *("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id", "langfuse.session.id"),
     "agentv_stream.session.id",
@@ -74,10 +86,10 @@ MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.
 ANSWER = ("gen_ai.response.id", "ai.response.id", "agentv_stream.message_id")
 AGENT = ("gen_ai.agent.name", "agent.name", "gen_ai.workflow.name", "traceloop.entity.name")
 TOOL = ("gen_ai.tool.name", "tool.name", "tool_name", "ai.toolCall.name", "traceloop.entity.name")
-CALL = ("gen_ai.tool.call.id", "gen_ai.tool.call_id", "ai.toolCall.id", "tool_call.id", "tool_use_id")
+CALL = ("gen_ai.tool.call.id", "gen_ai.tool.call_id", "ai.toolCall.id", "tool_call.id", "tool.id", "tool_use_id")
 ARGUMENTS = (
     *("gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "ai.toolCall.args"),
-    *("ai.toolCall.input", "traceloop.entity.input", "input.value", "tool_input"),
+    *("ai.toolCall.input", "traceloop.entity.input", "tool.arguments", "input.value", "tool_input"),
 )
 RESULT = (
     *("gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "ai.toolCall.result"),
@@ -89,11 +101,13 @@ INPUT = (
 )
 CACHED = (
     *("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
+    "gen_ai.usage.details.cache_read_tokens",
     *("llm.token_count.prompt_details.cache_read", "ai.usage.cachedInputTokens", "cache_read_tokens"),
 )
 CACHE_WRITE = (
     *("gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens"),
     *("gen_ai.usage.cache_creation_input_tokens", "llm.token_count.prompt_details.cache_write"),
+    "gen_ai.usage.details.cache_write_tokens",
     "cache_creation_tokens",
 )
 OUTPUT = (
@@ -102,6 +116,7 @@ OUTPUT = (
 )
 REASONING = (
     *("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
+    "gen_ai.usage.details.reasoning_tokens",
     *("llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens"),
 )
 COST = ("agentv_stream.cost_usd", "gen_ai.usage.cost", "llm.cost.total")
