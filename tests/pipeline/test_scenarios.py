@@ -46,7 +46,6 @@ NOT_WRITTEN = {
     "cline-task": "compared with counts of a real task, in test_cline_task",
     "goose-rows": "its sessions are written as databases, in test_goose",
     "otlp": "spans of any program; its own tests compare them with what was exported",
-    "openai-agents-items": "made by the SDK itself, in test_frameworks",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

@@ -25,6 +25,7 @@ DIALECTS = {d.name: (p.name, d) for p in all_providers() for d in p.dialects}
 NAMELESS = (
     *("cline-stream", "codex-exec-old", "copilot-stream", "grok-stream", "kimi-stream", "vibe-stream-old"),
     *("cursor-transcript", "pi-subagent", "vibe-session", "vibe-session-old", "kiro-session", "langchain-messages"),
+    "openai-agents-items",
 )
 """Dialects in which not every run names its session: that two wrote at the same time may not show."""
 PATCHED = ("vscode-chat-jsonl",)

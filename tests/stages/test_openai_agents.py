@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.model.event import Reasoning, SessionEnd, SessionInfo, UserText
+from agentv_stages.model.event import Reasoning, SessionEnd
 from agentv_stages.providers.openai_agents import PROVIDER
 from agentv_stream import summarize
 from agentv_stream.stores.opening import list_sessions
@@ -25,7 +25,6 @@ from support.decoding import (
     records,
     results,
     texts,
-    total,
 )
 
 ITEMS = dialect(PROVIDER, "openai-agents-items")
@@ -50,13 +49,45 @@ def test_rows_and_responses_have_the_same_answers_calls_and_texts(log: Any) -> N
     assert [event.status for event in events if isinstance(event, SessionEnd)][-1] == "complete"
 
 
-def test_a_response_has_its_tokens_and_its_model_and_a_row_has_none() -> None:
-    events = events_of(ITEMS, RESPONSES)
-    assert total(events) == {"input": 1850, "cached": 1500, "output": 60, "reasoning": 20}
-    assert {event.model for event in events if isinstance(event, SessionInfo)} == {"pear-2"}
-    stored = events_of(ITEMS, STORED)
-    assert total(stored)["input"] == 0
-    assert [event.text for event in stored if isinstance(event, UserText)] == ["Fix the failing test."]
+def item(number: int, kind: str, **members: Any) -> dict[str, Any]:
+    about = {"id": number, "session_id": "s-1", "created_at": "2026-03-02 09:30:01"}
+    return {"message": {**about, "message_data": {"type": kind, **members}}}
+
+
+def test_calls_of_hosted_and_custom_tools_have_their_names_inputs_and_results() -> None:
+    patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch"
+    rows = [
+        item(1, "mcp_call", id="m1", name="add", server_label="notes", arguments='{"x":1}', output="did", error=None),
+        item(2, "mcp_call", id="m2", name="add", server_label="notes", arguments="{}", error={"type": "http_error"}),
+        item(3, "web_search_call", id="w1", status="completed", action={"type": "search", "query": "q"}),
+        item(4, "custom_tool_call", call_id="c1", name="apply_patch", input=patch),
+        item(5, "local_shell_call", call_id="c2", action={"type": "exec", "command": ["bash", "-lc", "ls"]}),
+        item(6, "shell_call", call_id="c3", action={"commands": ["make", "ls"]}),
+        item(7, "mcp_list_tools", id="t1", server_label="notes", tools=[]),
+        item(8, "custom_tool_call_output", call_id="c1", output="ok"),
+        item(9, "local_shell_call_output", call_id="c2", output="a.txt"),
+        item(10, "shell_call_output", call_id="c3", output=[{"stdout": "", "outcome": {"type": "timeout"}}]),
+        item(11, "compaction", encrypted_content="x"),
+    ]
+    found = summarize(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    summary = found.tool_use_summary
+    assert summary["by_tool"] == {"mcp__notes__add": 2, "WebSearch": 1, "Write": 1, "Bash": 2}
+    assert {name: row["errors"] for name, row in summary["tools"].items() if row["errors"]} == {
+        "mcp__notes__add": 1,
+        "Bash": 1,
+    }
+    assert summary["by_mcp_server"] == {"notes": 2}
+    assert (summary["turns"], found.unknown, dict(found.faults)) == (1, {}, {})
+
+
+def test_items_of_chat_models_name_their_model_call_and_so_part_answers() -> None:
+    def spoken(number: int, response: str) -> dict[str, Any]:
+        by = {"model": "pear-2", "response_id": response}
+        return item(number, "message", role="assistant", id="__fake_id__", content=[], provider_data=by)
+
+    rows = [spoken(1, "chatcmpl-0"), spoken(2, "chatcmpl-0"), spoken(3, "chatcmpl-1")]
+    found = summarize(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    assert (found.tool_use_summary["turns"], found.session.model) == (2, "pear-2")
 
 
 def test_a_database_of_the_sdk_is_listed_and_read(tmp_path: Path) -> None:
@@ -78,7 +109,7 @@ def test_a_database_of_the_sdk_is_listed_and_read(tmp_path: Path) -> None:
     (listed,) = list_sessions(path)
     assert (listed.id, listed.created_ms, listed.provider) == ("s-1", 1772443800000, "openai-agents")
     found = summarize(b"".join(line + b"\n" for line in read_session(path, "s-1")))
-    assert found.tool_use_summary["by_tool"] == {"shell": 1, "WebSearch": 1}
+    assert found.tool_use_summary["by_tool"] == {"Bash": 1, "WebSearch": 1}
     assert (found.tool_use_summary["turns"], found.status, found.tokens["input"]) == (2, "complete", None)
 
 

@@ -7,10 +7,8 @@ stream tells a denial. In a thread each answer has a time, its results have none
 import json
 from typing import Any
 
-from msgspec.structs import replace
-
 from support.scenarios.mixing import Clock
-from support.scenarios.scenario import Answer, Call, Scenario, Verb, changed_calls
+from support.scenarios.scenario import Answer, Call, Scenario, Verb
 from support.scenarios.writer import (
     CWD,
     STARTED_MS,
@@ -24,6 +22,7 @@ from support.scenarios.writer import (
     no_broken_answers,
     no_empty_answers,
     no_inner,
+    no_reasons,
     tokens_of,
 )
 
@@ -129,11 +128,6 @@ def write_thread(scenario: Scenario) -> Written:
     return Written(f"{SESSION}.json", json.dumps(thread, ensure_ascii=False).encode(), clock=clock)
 
 
-def without_reasons(scenario: Scenario) -> Scenario:
-    """A user who refuses gives no reason."""
-    return changed_calls(scenario, lambda call: replace(call, output="") if call.outcome == "denied" else call)
-
-
 LOSSES = (no_inner, no_broken_answers, no_empty_answers)
 WRITERS = (
     Writer(
@@ -149,7 +143,7 @@ WRITERS = (
         "amp-thread",
         write_thread,
         VERBS,
-        possible=(without_reasons,),
+        possible=(no_reasons,),
         losses=LOSSES,
         tokens=tokens_of(is_spoken, "reasoning"),
         status=by_last_answer,

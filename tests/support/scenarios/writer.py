@@ -163,6 +163,11 @@ def no_broken_answers(scenario: Scenario) -> Scenario:
     return changed(scenario, lambda answer: answer if answer.whole else None)
 
 
+def no_reasons(scenario: Scenario) -> Scenario:
+    """A user who refuses a call gives no reason."""
+    return changed_calls(scenario, lambda call: replace(call, output="") if call.outcome == "denied" else call)
+
+
 def no_unpaired(scenario: Scenario) -> Scenario:
     """A call is written when it has ended."""
     return changed_calls(scenario, lambda call: None if call.outcome == "unpaired" else call)

@@ -8,10 +8,11 @@ from typing import Any
 
 from agentv_stages.model.provider import About, Dialect, Head, Provider
 from agentv_stages.model.store import Row, Stage, StoreTable
-from agentv_stages.model.tools import ToolTable, rows
+from agentv_stages.model.tools import ToolTable, row, rows
 from agentv_stages.providers.openai_agents.items import LOSSES, ItemsDecoder
 
-SOURCE = "openai-agents 0.24.0, published source"
+SOURCE = "openai-agents 0.24.0, recorded and published source"
+OPERATIONS = (("create_file", "Write"), ("delete_file", "Delete"))
 
 
 def is_items(head: Head) -> float:
@@ -75,6 +76,11 @@ PROVIDER = Provider(
             ),
         ),
     ),
-    tools=ToolTable(rows(SOURCE, {"web_search": "WebSearch", "file_search": "Grep", "local_shell": "Bash"})),
+    tools=ToolTable(
+        (
+            *rows(SOURCE, {"web_search": "WebSearch", "file_search": "Grep", "shell": "Bash", "local_shell": "Bash"}),
+            row("apply_patch_call", "Edit", SOURCE, variant_key="type", variants=OPERATIONS),
+        )
+    ),
     store=STORE,
 )

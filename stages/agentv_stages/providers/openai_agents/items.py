@@ -1,21 +1,21 @@
 """Items of OpenAI's Responses API to events: rows of the Agents SDK's `SQLiteSession`, and response objects.
 
-Items have no boundaries: those of the model up to the next input or result are one answer. A response object is one
-answer, with its tokens; stored items have none.
+A response object is one answer, with its tokens; stored items have none. Stored items of the SDK's chat models name
+their model call; others have no boundaries, so those of the model up to the next input or result are one answer. All
+items of a turn are stored at its end, so that nothing says how long a call took.
 End rule: there is no end record; an answer that asks for no tool is a good end.
-Source: openai-agents 0.24.0, recorded (`SQLiteSession` with a chat model), and its published source.
+Source: openai-agents 0.24.0, recorded (`SQLiteSession` with a chat model and with a Responses model), and its
+published source.
 """
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
-from msgspec.structs import replace
 
 from agentv_stages.chain.pruning import decode_member, read_each
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import (
-    EMPTY_OBJECT,
     AssistantText,
-    Outcome,
+    Notification,
     Reasoning,
     SessionEnd,
     SessionInfo,
@@ -26,42 +26,33 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import ABSENT, has_value, inner_json, one_line, text_json, text_of, to_raw
+from agentv_stages.model.payload import ABSENT, has_value, one_line, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import Time, from_epoch, parse_iso
+from agentv_stages.providers.openai_agents.calls import (
+    CALL,
+    RESULT,
+    Answered,
+    Item,
+    hosted_outcome,
+    hosted_output,
+    request_of,
+    result_of,
+)
 
-_FAILED = b'"An error occurred while running the tool.'
-"""What the SDK returns of a function that raised, unless its maker says otherwise (`default_tool_error_function`)."""
 LOSSES = (
-    "tokens (a response object has them), the model of stored items",
+    "tokens (a response object has them), the model of stored items but those of chat models",
     "outcomes of functions that say a failure in words of their own",
+    "how long a call took",
     "the folder, cost, the version of the program",
 )
-_CALL, _RESULT = "_call", "_output"
-"""The ends of types: `custom_tool_call` and its `custom_tool_call_output`. A call without a `call_id` was run by OpenAI
-(`web_search_call`) and is its own result."""
-_ENDED: dict[str | None, Outcome] = {None: "ok", "completed": "ok", "failed": "error"}
 _ENDS: dict[str | None, Status] = {"failed": "error", "incomplete": "incomplete", "cancelled": "interrupted"}
-
-
-class Item(Struct, gc=False):
-    type: str | None = None
-    role: str | None = None
-    content: Raw = ABSENT
-    id: str | None = None
-    call_id: str | None = None
-    name: str | None = None
-    server_label: str | None = None
-    arguments: Raw = ABSENT
-    action: Raw = ABSENT
-    operation: Raw = ABSENT
-    input: Raw = ABSENT
-    queries: Raw = ABSENT
-    code: Raw = ABSENT
-    output: Raw = ABSENT
-    error: Raw = ABSENT
-    summary: Raw = ABSENT
-    status: str | None = None
+NO_USE = frozenset(
+    (
+        *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "item_reference", "additional_tools"),
+        *("tool_search_output", "compaction_trigger", "program", "program_output"),
+    )
+)
 
 
 class Problem(Struct, gc=False):
@@ -73,6 +64,7 @@ class Problem(Struct, gc=False):
 
 class InputDetails(Struct, gc=False):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 class OutputDetails(Struct, gc=False):
@@ -115,12 +107,13 @@ class Line(Struct, gc=False):
 
 
 class State(Struct):
-    """`answer` is the id of the answer that items belong to; empty before its first item. `ended` is the last text of
-    an answer: an end, unless the answer also has a call."""
+    """`answer` is the id of the answer that items belong to; empty before its first item. `response` is the model call
+    that its items name. `ended` is the last text of an answer: an end, unless the answer also has a call."""
 
     session_id: str | None = None
     model: str | None = None
     answer: str = ""
+    response: str | None = None
     ended: Source | None = None
     ended_place: str = ""
 
@@ -150,7 +143,8 @@ class ItemsDecoder:
             self._response(line, items, record, batch)
         elif line.message is not None:
             item = decode_member(line.message.message_data, decode_item, "message.message_data")
-            source = self.context.source(record, parse_iso(line.message.created_at))
+            own = "" if line.message.id is None else str(line.message.id)
+            source = self.context.source(record, parse_iso(line.message.created_at), own)
             self._item(item, "", source, record, batch)
         elif line.session is not None:
             session = line.session.session_id
@@ -167,7 +161,7 @@ class ItemsDecoder:
         self.state.end(batch)
 
     def _response(self, line: Line, items: list[Raw], record: Record, batch: Batch) -> None:
-        state, source = self.state, self.context.source(record, from_epoch(line.created_at))
+        state, source = self.state, self.context.source(record, from_epoch(line.created_at), line.id or "")
         found = read_each(items, decode_item, "output", record, batch)
         state.end(batch)
         state.answer, state.model = line.id or f"r{record.row}", line.model
@@ -177,10 +171,10 @@ class ItemsDecoder:
         used = line.usage
         if used is not None and any((used.input_tokens, used.output_tokens)):
             inputs, outputs = used.input_tokens_details, used.output_tokens_details
-            cached = inputs.cached_tokens if inputs is not None else None
+            cached, written = (inputs.cached_tokens, inputs.cache_write_tokens) if inputs is not None else (None, None)
             reasoning = outputs.reasoning_tokens if outputs is not None else None
             key, model = line.id or f"r{record.row}", line.model
-            tokens = (used.input_tokens, cached, None, None, used.output_tokens, reasoning)
+            tokens = (used.input_tokens, cached, written, None, used.output_tokens, reasoning)
             batch.events.append(TokenUsage(source, "", key, "call", model, *tokens))
         state.answer = ""
         status = _ENDS.get(line.status)
@@ -190,14 +184,16 @@ class ItemsDecoder:
 
     def _item(self, item: Item, place: str, source: Source, record: Record, batch: Batch) -> None:
         state, kind, add = self.state, item.type or ("message" if item.role else ""), batch.events.append
-        result = kind.endswith(_CALL + _RESULT)
-        if not state.answer or result or (kind == "message" and item.role != "assistant"):
+        if item.provider_data is not None:
+            self._answered(item.provider_data, source, batch)
+        is_result = kind.endswith(RESULT)
+        if not state.answer or is_result or (kind == "message" and item.role != "assistant"):
             state.end(batch)
-        if result:
+        if is_result:
             state.answer = "" if not place else state.answer
-            output = item.output if has_value(item.output) else None
-            failed = bytes(item.output).startswith(_FAILED)
-            add(ToolResult(source, place, item.call_id or "", output, "error" if failed else None))
+            output, outcome, code = result_of(item)
+            call_id = item.call_id or item.id or ""
+            add(ToolResult(self.context.source(record, None, source.base_id), place, call_id, output, outcome, code))
             return
         if kind == "message" and item.role != "assistant":
             state.answer = ""
@@ -207,7 +203,13 @@ class ItemsDecoder:
             else:
                 batch.ignore(f"message/{item.role}")
             return
-        if kind != "message" and kind != "reasoning" and not kind.endswith(_CALL):
+        if kind == "compaction":
+            add(Notification(source, place, "compact_boundary", ""))
+            return
+        if kind in NO_USE:
+            batch.ignore(kind)
+            return
+        if kind != "message" and kind != "reasoning" and not kind.endswith(CALL):
             batch.unknown_type(kind, record)
             return
         state.answer, state.ended = state.answer or f"answer-{record.row}{place}", None
@@ -217,25 +219,21 @@ class ItemsDecoder:
             add(AssistantText(source, place, answer, to_raw(text), model=model))
             state.ended, state.ended_place = source, place
         elif kind == "reasoning":
-            text = text_of(item.summary) if has_value(item.summary) else ""
+            text = next((text_of(said) for said in (item.summary, item.content) if has_value(said)), "")
             add(Reasoning(source, place, answer, to_raw(text), model=model))
         else:
-            call_id, name = item.call_id or item.id or f"{answer}{place}", item.name or kind.removesuffix(_CALL)
-            if item.server_label is not None:
-                name = f"mcp__{item.server_label}__{name}"
-            add(ToolCall(source, place, answer, call_id, name, _input(item), self.context.parent_call, model))
-            outcome = "error" if has_value(item.error) else _ENDED.get(item.status)
+            call_id, (name, arguments) = item.call_id or item.id or f"{answer}{place}", request_of(item, kind)
+            add(ToolCall(source, place, answer, call_id, name, arguments, self.context.parent_call, model))
+            outcome = hosted_outcome(item)
             if item.call_id is None and kind != "function_call" and outcome is not None:
-                output = next((value for value in (item.output, item.error) if has_value(value)), None)
-                add(ToolResult(replace(source, time_ms=None), place, call_id, output, outcome))
+                source, output = self.context.source(record, None, source.base_id), hosted_output(item)
+                add(ToolResult(source, place, call_id, output, outcome))
 
-
-def _input(item: Item) -> Raw:
-    """The input of a call: an object, which may be JSON within a string, or the member that has it."""
-    for value in (item.arguments, item.action, item.operation):
-        if has_value(value):
-            return inner_json(value)
-    for key, value in (("input", item.input), ("queries", item.queries), ("code", item.code)):
-        if has_value(value):
-            return to_raw({key: value})
-    return EMPTY_OBJECT
+    def _answered(self, by: Answered, source: Source, batch: Batch) -> None:
+        """The item names its model call: another one is another answer."""
+        state = self.state
+        if by.response_id is not None and by.response_id != state.response:
+            state.response, state.answer = by.response_id, ""
+        if by.model is not None and by.model != state.model:
+            state.model = by.model
+            batch.events.append(SessionInfo(source, "-model", model=by.model))
