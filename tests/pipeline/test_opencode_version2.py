@@ -13,7 +13,7 @@ from agentv_stream import summarize
 from agentv_stream.errors import SourceError
 from agentv_stream.stores.changes import revisions
 from agentv_stream.stores.database import ForeignStore, StoreError
-from agentv_stream.stores.opening import list_sessions, unread_part
+from agentv_stream.stores.opening import list_sessions, list_store
 from agentv_stream.stores.rows import read_rows, read_session
 from support.opencode2_stores import MODEL, T0, Agent2, call, simple, text
 from support.opencode_stores import export, make_database
@@ -233,11 +233,11 @@ def test_tables_of_version_3_are_named_beside_the_sessions_that_are_read(path: P
     with closing(Agent2(path)) as agent:
         simple(agent)
         agent.database.execute("CREATE TABLE session_v3 (id text)")
-        assert unread_part(path) is None  # nothing is in it yet
+        assert list_store(path)[1] is None  # nothing is in it yet
         agent.database.execute("INSERT INTO session_v3 VALUES ('ses_9')")
         agent.database.commit()
     assert [s.id for s in list_sessions(path)] == ["ses_2"]
-    assert "session_v3" in (unread_part(path) or "")
+    assert "session_v3" in (list_store(path)[1] or "")
     with pytest.raises(SourceError, match="session_v3"):
         list(read_rows(path, "ses_9"))
 

@@ -176,13 +176,13 @@ def _of_store(path: str, failed: Trouble, only: str | None = None) -> Iterator[U
     """The sessions of a store, or one of them, children with their parents. They have no size, but a modification
     time. Tables that are not read are added to `failed`."""
     from agentv_stream.stores.database import StoreError
-    from agentv_stream.stores.opening import list_sessions, unread_part
+    from agentv_stream.stores.opening import list_store
     from agentv_stream.stores.store import without_children
 
-    for session in without_children(list_sessions(path)):
+    sessions, unread = list_store(path)
+    for session in without_children(sessions):
         if only in (None, session.id):
             yield _stored(path, session)
-    unread = unread_part(path)
     if unread is not None:
         failed.append((path, StoreError(unread)))
 
@@ -202,13 +202,13 @@ def stores_in(folder: str, databases: list[str], older: bool, failed: Trouble) -
     if not places:
         return
     from agentv_stream.stores.database import ForeignStore, StoreError
-    from agentv_stream.stores.opening import list_sessions, unread_part
+    from agentv_stream.stores.opening import list_store
     from agentv_stream.stores.store import without_children
 
     kept: dict[str, tuple[int, Unit]] = {}
     for place in places:
         try:
-            sessions, unread = list_sessions(place), unread_part(place)
+            sessions, unread = list_store(place)
         except SourceError as error:
             if not isinstance(error, ForeignStore) and store_patterns().fullmatch(posixpath.basename(place)):
                 failed.append((place, error))

@@ -31,7 +31,7 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.names import named_provider
 from agentv_stream.sources.files import content_size, is_store_folder
 from agentv_stream.sources.folder import LocalFolder, companions_of
-from agentv_stream.stores.opening import list_sessions, unread_part
+from agentv_stream.stores.opening import list_sessions, list_store
 from agentv_stream.stores.store import STORE_SIGN, StoredSession, split_stored
 
 if TYPE_CHECKING:  # its rules take 40 ms
@@ -300,7 +300,7 @@ def _stored(root: Root, unread: Callable[[str], object] | None) -> list[Session]
         places.append(Path(root.path))
     for place in places:
         try:
-            rows, missing = list_sessions(place), unread_part(place)
+            rows, missing = list_store(place)
         except SourceError as error:
             rows, missing = [], str(error)
         if missing is not None and unread is not None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agentv_stages.model.provider import LogRoot, Provider, Registry
-from agentv_stages.providers import NAMES, all_providers, get_provider, plugins
+from agentv_stages.providers import NAMES, get_provider, plugins, store_providers
 from agentv_stages.providers.log_roots import LOG_ROOTS
 from agentv_stream.discovery.registries import registered_folders
 from agentv_stream.errors import UsageError
@@ -160,14 +160,15 @@ def _named(text: str, provider: str | None) -> list[Root]:
     place = str(at)
     chosen = named_provider(name or provider)
     if is_database(place):
-        owner = chosen or next(p for p in all_providers() if p.owns_store is not None and p.owns_store(None))
+        owner = chosen or next(p for p in store_providers() if p.owns_store is not None and p.owns_store(None))
         return [Root(str(at.parent), owner.name, (at.name,), database=True)]
     logs = [p for root in chosen.roots if not root.database for p in root.patterns] if chosen is not None else []
     chosen_name = None if chosen is None else chosen.name
     roots = [Root(place, chosen_name, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
     for agent, log_roots in _log_roots():
         if chosen_name in (None, agent):
-            roots += [Root(place, agent, root.patterns, database=True) for root in log_roots if root.database]
+            patterns = dict.fromkeys(root.patterns for root in log_roots if root.database)  # several have the same
+            roots += [Root(place, agent, names, database=True) for names in patterns]
     return roots
 
 

@@ -3,7 +3,6 @@
 Older conversations are `.pb` files, which are encrypted and are no databases.
 """
 
-import sqlite3
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ import msgspec
 
 from agentv_stages.model.store import Stage
 from agentv_stages.providers.antigravity.protobuf import ERROR, GENERATION, STEP, Values, read_message
-from agentv_stream.stores.database import Tables, text
+from agentv_stream.stores.database import Database, Tables, text
 from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 
 PROVIDER = "antigravity"
@@ -26,7 +25,7 @@ _ENDED = (3, 6, 7)  # done, cancelled, error
 _encode = msgspec.json.Encoder().encode
 
 
-def open_antigravity(connection: sqlite3.Connection, tables: Tables) -> Store | None:
+def open_antigravity(connection: Database, tables: Tables) -> Store | None:
     """The store; None for any other database."""
     fits = all(columns <= tables.get(name, frozenset()) for name, columns in _TABLES.items())
     return AntigravityStore(connection, tables) if fits else None
@@ -36,7 +35,7 @@ def open_antigravity(connection: sqlite3.Connection, tables: Tables) -> Store | 
 class AntigravityStore:
     """See the module. A conversation is one session."""
 
-    connection: sqlite3.Connection
+    connection: Database
     tables: Tables
     unread: tuple[str, ...] = ()
     row_tables: tuple[RowTable, ...] = (RowTable("steps", f"({_SESSION})", size=_SIZE),)

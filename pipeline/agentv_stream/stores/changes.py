@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from agentv_stream.stores.database import text, whole
-from agentv_stream.stores.opening import open_store, unread_part_of
+from agentv_stream.stores.database import Database, text, whole
+from agentv_stream.stores.opening import open_store, unread_part
 from agentv_stream.stores.store import RowTable, StoredSession, without_children
 
 NEWEST = 128  # rows of a table that are read again at every look
@@ -53,11 +53,11 @@ class Changes:
 
         Raises: StoreError when the store cannot be read.
         """
-        with open_store(self._path) as store:
-            self.unread = unread_part_of(self._path, store)
+        with open_store(self._path, patient=False) as store:
+            self.unread = unread_part(self._path, store)
             sessions = {session.id: session for session in store.sessions()}
             connection = store.connection
-            tables = [self._table(connection, table, count) for table in store.row_tables] if connection else []
+            tables = self._tables(connection, store.row_tables, count) if connection is not None else []
         sums: dict[str, tuple[int, int]] = {}
         for name, session in sessions.items():
             found = [counted.sessions[name] for counted in tables if name in counted.sessions]
@@ -68,6 +68,18 @@ class Changes:
                 (state + sum(part.state for part in found)) % _STATES,
             )
         return [Revision(session, *sums[session.id]) for session in without_children(sessions.values())]
+
+    def _tables(self, connection: Database, tables: tuple[RowTable, ...], count: bool) -> list[_Counted]:
+        counted: list[_Counted] = []
+        for table in tables:
+            try:
+                counted.append(self._table(connection, table, count))
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError as error:  # a damaged page, which only some of the sessions need
+                connection.check()
+                self.unread = f"cannot read all rows in {self._path}: {error}"
+        return counted
 
     def _table(self, connection: sqlite3.Connection, table: RowTable, count: bool) -> _Counted:
         ((last,),) = connection.execute(f"SELECT coalesce(max(rowid), 0) FROM {table.name}")

@@ -1,6 +1,5 @@
 """A store in which a row holds a whole session as a JSON document, as an agent's `DocumentTable` describes it."""
 
-import sqlite3
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -10,8 +9,8 @@ from msgspec import Raw
 from agentv_stages.model.payload import decode_json, one_line, to_raw
 from agentv_stages.model.provider import REFUSED
 from agentv_stages.model.store import DocumentTable, Stage
-from agentv_stages.providers import all_providers
-from agentv_stream.stores.database import Tables, newer_tables, text, time_ms, whole
+from agentv_stages.providers import store_providers
+from agentv_stream.stores.database import Database, Tables, newer_tables, text, time_ms, whole
 from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
@@ -20,9 +19,9 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _elements = msgspec.json.Decoder(list[Raw]).decode
 
 
-def open_document(connection: sqlite3.Connection, tables: Tables) -> Store | None:
+def open_document(connection: Database, tables: Tables) -> Store | None:
     """The store of the agent whose tables these are; None for any other database."""
-    for provider in all_providers():
+    for provider in store_providers():
         table = provider.store
         if isinstance(table, DocumentTable):
             needed = {table.document, table.directory}
@@ -36,7 +35,7 @@ def open_document(connection: sqlite3.Connection, tables: Tables) -> Store | Non
 class DocumentStore:
     """See the module."""
 
-    connection: sqlite3.Connection
+    connection: Database
     tables: Tables
     table: DocumentTable
     known: tuple[str, ...]

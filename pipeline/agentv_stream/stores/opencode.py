@@ -9,7 +9,6 @@ Source: opencode 1.2 to 1.18 and Kilo 7.0 and 7.7, recorded; opencode 2.0, its p
 """
 
 import heapq
-import sqlite3
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
@@ -17,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from agentv_stages.model.store import Stage
-from agentv_stream.stores.database import StoreError, Tables, newer_tables, text, time_ms, whole
+from agentv_stream.stores.database import Database, StoreError, Tables, newer_tables, text, time_ms, whole
 from agentv_stream.stores.opencode_lines import (
     PROVIDER,
     facts_line,
@@ -47,7 +46,7 @@ class _Model(Struct):
 _decode_model = msgspec.json.Decoder(_Model).decode
 
 
-def open_opencode(connection: sqlite3.Connection, tables: Tables) -> Store | None:
+def open_opencode(connection: Database, tables: Tables) -> Store | None:
     """The store; None for a database without its tables. Raises: StoreError for tables of 2.x in an unknown form."""
     old = tables.get("message", frozenset()) >= _MESSAGE and tables.get("part", frozenset()) >= _PART
     new = tables.get("session_message", frozenset()) >= _NEW_MESSAGE
@@ -66,7 +65,7 @@ def open_opencode(connection: sqlite3.Connection, tables: Tables) -> Store | Non
 class OpenCodeDatabase:
     """`places` are its tables of sessions, those of 2.x first; `old` and `new` say which tables of messages it has."""
 
-    connection: sqlite3.Connection
+    connection: Database
     tables: Tables
     places: tuple[str, ...]
     old: bool

@@ -6,44 +6,51 @@ Agents: OpenCode and Kilo (`opencode`, `opencode_folder`); agents whose provider
 
 import sqlite3
 from collections.abc import Collection, Generator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agentv_stream.sources.files import is_folder
-from agentv_stream.stores.database import ForeignStore, StoreError, Tables, connect, tables_of
+from agentv_stream.stores.database import Database, ForeignStore, StoreChanged, StoreError, Tables, connect, tables_of
 from agentv_stream.stores.store import Store, StoredSession
 
 MOST_TABLES = 8  # that a message names
+AGAIN = 2  # times that a list is read again when its database was written meanwhile
+
+
+def list_store(path: str | Path) -> tuple[list[StoredSession], str | None]:
+    """The sessions of a store, oldest first, children included; and its `unread_part`.
+
+    Raises: StoreError when it cannot be read.
+    """
+    for _ in range(AGAIN):
+        with suppress(StoreChanged):
+            return _listed(Path(path))
+    return _listed(Path(path))
+
+
+def _listed(path: Path) -> tuple[list[StoredSession], str | None]:
+    with open_store(path) as store:
+        return sorted(store.sessions(), key=lambda s: (s.created_ms or 0, s.id)), unread_part(path, store)
 
 
 def list_sessions(path: str | Path) -> list[StoredSession]:
-    """The sessions of a store, oldest first, children included.
-
-    Raises: StoreError when it cannot be read.
-    """
-    with open_store(Path(path)) as store:
-        return sorted(store.sessions(), key=lambda s: (s.created_ms or 0, s.id))
+    """The sessions alone. Raises: as `list_store`."""
+    return list_store(path)[0]
 
 
-def unread_part(path: str | Path) -> str | None:
-    """The unread part of a store, as a message: tables of a later version; None where all is read.
-
-    Raises: StoreError when it cannot be read.
-    """
-    with open_store(Path(path)) as store:
-        return unread_part_of(path, store)
-
-
-def unread_part_of(path: str | Path, store: Store) -> str | None:
-    """As `unread_part`, of an open store."""
+def unread_part(path: str | Path, store: Store) -> str | None:
+    """The unread part of a store, as a message: tables of a later version; None where all is read."""
     if not store.unread:
         return None
     return f"{path} holds sessions of a later version that are not read: {_named(store.unread)}"
 
 
 @contextmanager
-def open_store(path: Path) -> Generator[Store]:
-    """A store, opened for reading. Raises: StoreError; ForeignStore for a database without any agent's tables."""
+def open_store(path: Path, patient: bool = True) -> Generator[Store]:
+    """A store, opened for reading; `patient` as for `connect`.
+
+    Raises: StoreError; ForeignStore for a database without any agent's tables.
+    """
     if is_folder(path):
         from agentv_stream.stores.opencode_folder import OpenCodeFolder
 
@@ -54,13 +61,13 @@ def open_store(path: Path) -> Generator[Store]:
             raise StoreError(f"cannot read {error.filename or path}: {error.strerror or error}") from error
         return
     try:
-        with closing(connect(path)) as connection:
+        with connect(path, patient) as connection:
             yield _recognised(path, connection)
     except sqlite3.Error as error:
         raise StoreError(f"cannot read {path}: {error}") from error
 
 
-def _recognised(path: Path, connection: sqlite3.Connection) -> Store:
+def _recognised(path: Path, connection: Database) -> Store:
     from agentv_stream.stores.antigravity import open_antigravity
     from agentv_stream.stores.documents import open_document
     from agentv_stream.stores.opencode import OpenCodeDatabase, open_opencode

@@ -53,7 +53,7 @@ def read_rows(
 ) -> Iterator[StoredRow]:
     """As `read_session`, with ids, and whether the store may still change a row.
 
-    `read` has the parts of sessions that the caller has taken; they are left out. After the last row it includes all
+    `read` has the parts of sessions that a follower has taken; they are left out. After the last row it includes all
     rows that were final, as far as no other one comes before them.
 
     An answer is final when it, or a later one of its session, has ended; a prompt when something follows it; a deleted
@@ -61,7 +61,7 @@ def read_rows(
 
     Raises: StoreError when the store cannot be read or has no such session.
     """
-    with open_store(Path(path)) as store:
+    with open_store(Path(path), patient=read is None) as store:
         sessions = {session.id: session for session in store.sessions()}
         if session_id not in sessions:
             more = f"; tables of a later version are not read: {', '.join(store.unread)}" if store.unread else ""
@@ -72,7 +72,10 @@ def read_rows(
                 if session.parent_id:
                     started.setdefault(session.parent_id, []).append(session.id)
         reading = _Reading(store, sessions, started, read or {})
-        yield from reading.rows(session_id, None, 0)
+        for row in reading.rows(session_id, None, 0):
+            if store.connection is not None:
+                store.connection.check()
+            yield row
         if read is not None:
             read |= reading.new
 

@@ -11,7 +11,7 @@ from agentv_stages.model.visible import visible
 from agentv_stream.errors import UsageError
 from agentv_stream.sources.files import CHUNK_BYTES
 from agentv_stream.stores.database import StoreError
-from agentv_stream.stores.opening import list_sessions, unread_part
+from agentv_stream.stores.opening import list_store
 from agentv_stream.stores.rows import read_session
 from agentv_stream.stores.store import STORE_SIGN, StoredSession, split_stored, without_children
 
@@ -29,7 +29,7 @@ class StoreSource:
     def __init__(self, path: str | Path, session_id: str | None = None, children: bool = True) -> None:
         self.path = Path(path)
         self.children = children
-        self.session_id = session_id or _only(list_sessions(self.path), str(path))
+        self.session_id = session_id or _only(*list_store(self.path), str(path))
         self.name = f"{path}{STORE_SIGN}{self.session_id}"
 
     async def chunks(self) -> AsyncGenerator[Chunk]:
@@ -48,9 +48,8 @@ def stored_path(path: str) -> str:
     return StoreSource(path).name if not split_stored(path)[1] and is_database(path) else path
 
 
-def _only(sessions: list[StoredSession], name: str) -> str:
+def _only(sessions: list[StoredSession], unread: str | None, name: str) -> str:
     roots = without_children(sessions)
-    unread = unread_part(name)
     if not roots:
         raise StoreError(unread or f"no sessions in {name}")
     if len(roots) > 1 or unread is not None:

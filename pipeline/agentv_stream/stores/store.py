@@ -4,13 +4,13 @@
 """
 
 import os
-import sqlite3
 from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from msgspec import Struct
 
 from agentv_stages.model.store import Stage
+from agentv_stream.stores.database import Database
 
 STORE_SIGN = "::"  # between the path of a store and the session in it
 
@@ -65,7 +65,7 @@ class Store(Protocol):
     unread: tuple[str, ...]
 
     @property
-    def connection(self) -> sqlite3.Connection | None: ...
+    def connection(self) -> Database | None: ...
 
     @property
     def row_tables(self) -> tuple[RowTable, ...]: ...

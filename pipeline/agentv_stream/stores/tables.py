@@ -1,6 +1,5 @@
 """A store with a row for each session and a row for each message, as an agent's `StoreTable` describes it."""
 
-import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,8 @@ from msgspec import Raw
 from agentv_stages.model.payload import one_line
 from agentv_stages.model.store import Stage, StoreTable
 from agentv_stages.model.times import parse_iso
-from agentv_stages.providers import all_providers
-from agentv_stream.stores.database import Tables, newer_tables, text, time_ms, whole
+from agentv_stages.providers import store_providers
+from agentv_stream.stores.database import Database, Tables, newer_tables, text, time_ms, whole
 from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
@@ -20,9 +19,9 @@ _SECONDS = 10**11  # a time below is in seconds
 _encode = msgspec.json.Encoder().encode
 
 
-def open_table(path: Path, connection: sqlite3.Connection, tables: Tables) -> Store | None:
+def open_table(path: Path, connection: Database, tables: Tables) -> Store | None:
     """The store of the agent whose tables these are; None for a database that is none."""
-    for provider in all_providers():
+    for provider in store_providers():
         table = provider.store
         if isinstance(table, StoreTable) and _fits(table, tables):
             return TableStore(str(path.absolute()), connection, tables, table, newer_tables(connection, tables, ()))
@@ -40,7 +39,7 @@ class TableStore:
     """See the module. Columns that a version of the agent lacks are left out of the lines."""
 
     path: str
-    connection: sqlite3.Connection
+    connection: Database
     tables: Tables
     table: StoreTable
     unread: tuple[str, ...]

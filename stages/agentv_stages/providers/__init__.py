@@ -4,11 +4,13 @@ The order is that of detection: the commoner first. A new provider adds its name
 (entry point group `agentv_stream.providers`), which touches nothing.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from keyword import iskeyword
 
 from agentv_stages.model.provider import Dialect, Provider
+from agentv_stages.providers.log_roots import LOG_ROOTS
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "antigravity", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
@@ -48,14 +50,23 @@ def get_provider(name: str) -> Provider:
     raise KeyError(name)
 
 
+@cache
 def store_owner(name: str, version: str | None = None) -> tuple[Provider, Dialect]:
     """Whose session it is in a database of that provider, and its dialect. Several agents may share the form of the
     database; then the version that wrote the session decides.
     """
     owner = get_provider(name)
     if owner.owns_store is not None:
-        owner = next(p for p in all_providers() if p.owns_store is not None and p.owns_store(version))
+        owner = next(p for p in store_providers() if p.owns_store is not None and p.owns_store(version))
     return owner, next(dialect for dialect in owner.dialects if dialect.stored)
+
+
+def store_providers() -> Iterator[Provider]:
+    """Every provider, those with databases among their roots first: the others are imported when they are reached."""
+    first = [name for name in NAMES if any(root.database for root in LOG_ROOTS.get(name, ()))]
+    for name in (*first, *(name for name in NAMES if name not in first)):
+        yield get_provider(name)
+    yield from plugins().values()
 
 
 def all_providers() -> list[Provider]:
