@@ -38,7 +38,7 @@ MOST_DOCUMENT = 16 * 1024 * 1024
 STEP = 64 * 1024
 PROMPT_WIDTH = 200
 _OURS = re.compile(
-    rb'\s*\{\s*(?:"session"\s*:\s*\{\s*"id"\s*:'
+    rb'\s*\{\s*(?:"session"\s*:\s*\{\s*"id"\s*:\s*(?:null|"[^"]*")\s*,\s*"provider"\s*:'
     rb'|"schema_version"\s*:\s*"agentv_stream\.(?:stats|check|report|validation|import_report|import_plan)\.)'
 )
 """How results and figures begin, and no log."""
