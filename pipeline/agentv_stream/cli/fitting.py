@@ -35,7 +35,7 @@ def print_fitting(file: TextIO, titles: Row, rows: Sequence[Row], last: Row | No
     paint = palette(file)
     out: list[str] = []
     for n, line in enumerate(lines):
-        numbers = [" " * (widths[i] - columns(line[i]) + gap) + line[i] for i in shown[1:]]
+        numbers = [padded(line[i], widths[i] + gap, right=True) for i in shown[1:]]
         text = "".join([padded(line[0], first), *numbers])
         whole = not n or (last is not None and n == len(lines) - 1)
         out.append((paint("bold", text) if whole else text) + "\n")

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from agentv_stages.model.visible import columns
+from agentv_stages.model.visible import columns, padded
 
 _CELL_END = re.compile(r"(?<!\\)\|")
 
@@ -32,13 +32,8 @@ def _table(lines: Sequence[str], width: int) -> Sequence[str]:
     if sum(widths) + 3 * len(widths) + 1 > width:
         return lines
     right = [cell.endswith("-:") for cell in rows[1]]
-    out = ["| " + " | ".join(map(_padded, row, widths, right)) + " |" for row in rows]
+    out = ["| " + " | ".join(map(padded, row, widths, right)) + " |" for row in rows]
     out[1] = (
         "|" + "|".join("-" * (most + 1) + (":" if at else "-") for most, at in zip(widths, right, strict=True)) + "|"
     )
     return out
-
-
-def _padded(cell: str, width: int, right: bool) -> str:
-    blanks = " " * (width - columns(cell))
-    return blanks + cell if right else cell + blanks

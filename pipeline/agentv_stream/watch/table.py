@@ -155,10 +155,7 @@ def print_table(file: TextIO, looks: Sequence[Look], every: int) -> None:
 
 
 def _line(cells: Sequence[Text], room: dict[str, int], padding: int) -> str:
-    parts = [
-        " " * max(0, width - columns(cell.plain)) + cell.plain if name in RIGHT else padded(cell.plain, width)
-        for (name, width), cell in zip(room.items(), cells, strict=True)
-    ]
+    parts = [padded(cell.plain, width, name in RIGHT) for (name, width), cell in zip(room.items(), cells, strict=True)]
     return (" " * padding).join(parts).rstrip()
 
 

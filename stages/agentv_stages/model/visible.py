@@ -47,10 +47,11 @@ def visible(text: str, width: int | None = None) -> str:
     return text[: fitting(text, max(width - 1, 0))] + "…"
 
 
-def padded(text: str, width: int) -> str:
-    """As `visible`, padded with blanks to `width` columns: a cell of a table."""
+def padded(text: str, width: int, right: bool = False) -> str:
+    """As `visible`, padded with blanks to `width` columns, on the left with `right`: a cell of a table."""
     shown = visible(text, width)
-    return shown + " " * (width - columns(shown))
+    blanks = " " * (width - columns(shown))
+    return blanks + shown if right else shown + blanks
 
 
 def columns(text: str) -> int:
