@@ -12,6 +12,7 @@ from agentv_stream.bulk.find import Trouble, find_units
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.errors import EXIT_IO, SourceError, UsageError
+from agentv_stream.stores.opening import list_sessions
 from agentv_stream.stores.source import StoreSource
 from support.consuming import finished_text
 from support.opencode2_stores import Agent2, simple
@@ -113,6 +114,22 @@ def test_databases_of_other_programs_are_left_out_and_a_damaged_one_of_an_agent_
     assert len(find_units([str(tmp_path)], trouble=trouble)) == 1
     assert [(Path(place).name, type(error)) for place, error in trouble] == [("kilo.db", type(trouble[0][1]))]
     assert isinstance(trouble[0][1], SourceError)
+
+
+def test_checkpoints_of_langgraph_are_named_and_in_a_folder_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as connection:  # the columns of langgraph-checkpoint-sqlite 3.1
+        connection.executescript(
+            "CREATE TABLE checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,"
+            " metadata);"
+            "CREATE TABLE writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type,"
+            " value);"
+        )
+    with pytest.raises(SourceError, match=r"checkpoints of LangGraph .* messages_to_dict"):
+        list_sessions(path)
+    make_database(tmp_path / "opencode.db", export()).close()
+    trouble: Trouble = []
+    assert len(find_units([str(tmp_path)], trouble=trouble)) == 1 and trouble == []
 
 
 def test_a_database_that_an_agent_has_only_just_made_has_no_sessions(tmp_path: Path) -> None:

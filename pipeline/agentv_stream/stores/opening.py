@@ -15,6 +15,12 @@ from agentv_stream.stores.store import Store, StoredSession
 
 MOST_TABLES = 8  # that a message names
 AGAIN = 2  # times that a list is read again when its database was written meanwhile
+CHECKPOINTS = {"checkpoints": {"thread_id", "checkpoint"}, "writes": {"thread_id", "channel"}}
+"""Tables of LangGraph's checkpoints (Deep Agents' `sessions.db`), which are msgpack of Python objects.
+
+A checkpoint may have only what was added since its parent: then the graph's own code alone says whether a message
+joins, replaces or removes others. Source: langgraph-checkpoint-sqlite 3.1.
+"""
 
 
 def list_store(path: str | Path) -> tuple[list[StoredSession], str | None]:
@@ -90,6 +96,11 @@ def _recognised(path: Path, connection: Database) -> Store:
 def _unknown(path: Path, tables: Tables) -> StoreError:
     if any(table.partition("_")[0].rstrip("s") in ("session", "conversation") for table in tables):
         return StoreError(f"cannot read {path}: its tables are of an unknown version: {_named(sorted(tables))}")
+    if all(columns <= tables.get(table, frozenset()) for table, columns in CHECKPOINTS.items()):
+        return ForeignStore(
+            f"cannot read {path}: checkpoints of LangGraph (Deep Agents) are not supported; save the messages with"
+            " messages_to_dict of langchain_core.messages"
+        )
     return ForeignStore(f"cannot read {path}: no database of an agent: it has no table of sessions")
 
 
