@@ -68,6 +68,7 @@ def test_a_session_has_its_turns_calls_outcomes_cost_and_end_and_no_tokens(path:
         ("error", "error"),
         ("canceled", "interrupted"),
         ("max_tokens", "complete"),
+        ("content_filter", "error"),
         ("later", "unknown"),
         ("tool_use", "unknown"),
         (None, "unknown"),
@@ -78,6 +79,15 @@ def test_the_end_of_the_last_answer_is_that_of_the_session(path: Path, reason: s
         agent.session("s-1")
         agent.answer("s-1", "m-1", part("text", text="Well."), reason=reason)
     assert read(path).status == status
+
+
+def test_the_table_of_its_migrations_is_not_another_agents(path: Path) -> None:
+    """`goose_db_version` belongs to a tool that moves databases to a new version, not to Goose."""
+    with closing(Crush(path)) as agent:
+        simple(agent)
+        agent.database.execute("CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER, is_applied INTEGER)")
+        agent.database.commit()
+    assert [session.provider for session in list_sessions(path)] == ["crush"]
 
 
 def test_a_cost_of_0_is_none(path: Path) -> None:

@@ -123,6 +123,19 @@ def test_tokens_count_without_their_total_too() -> None:
     assert total(events_of(STREAM, lines({"event": "step_update", "step_update": step})))["input"] == 10
 
 
+def test_an_answer_that_only_calls_and_a_question_that_was_skipped_come_as_one_line_each() -> None:
+    """Both are `DONE` at once; the question, a step of type `unknown`, is neither a call nor an answer."""
+    steps = [
+        {"step_index": 1, "state": "DONE", "step_type": "agent_response"},
+        {"step_index": 2, "state": "DONE", "step_type": "tool", "tool_name": "list_dir", "tool_info": {"output": "a"}},
+        {"step_index": 3, "state": "DONE", "step_type": "unknown"},
+    ]
+    given = [{"event": "step_update", "step_update": {"conversation_id": "c", **step}} for step in steps]
+    batch = decoded(STREAM, lines(*given))
+    assert [call.name for call in calls(batch.events)] == ["list_dir"] and len(results(batch.events)) == 1
+    assert (batch.unknown, batch.faults, texts(batch.events)) == ({}, [], [])
+
+
 def test_a_step_in_an_unknown_state_has_not_ended() -> None:
     step = {"conversation_id": "c", "step_index": 1, "step_type": "tool", "tool_name": "run_command"}
     batch = decoded(STREAM, lines({"event": "step_update", "step_update": {**step, "state": "WAITING"}}))

@@ -209,6 +209,17 @@ FEW_FIELDS: list[dict[str, Any]] = [
 ]
 
 
+def test_the_object_that_droid_prints_at_its_end_is_not_claudes() -> None:
+    """`droid exec -o json` has the members of Claude's result, but neither an id of the record nor a cost."""
+    ended: dict[str, Any] = {
+        "type": "result", "subtype": "success", "is_error": False, "duration_ms": 1200, "num_turns": 2,
+        "result": "Done.", "session_id": "s", "usage": {"input_tokens": 10, "output_tokens": 5},
+    }  # fmt: skip
+    with pytest.raises(UnknownFormat):
+        detected(written(ended))
+    assert detected(written({**ended, "total_cost_usd": 0.1, "uuid": "u"}))[0].name == "claude"
+
+
 def written(*lines: dict[str, Any]) -> bytes:
     return b"\n".join(map(msgspec.json.encode, lines)) + b"\n"
 

@@ -153,6 +153,9 @@ def test_the_settings_have_model_and_tokens_of_the_session() -> None:
     info, used = events_of(SESSION, settings)
     assert isinstance(info, SessionInfo) and isinstance(used, TokenUsage)
     assert (info.model, used.scope, used.input, used.output, used.reasoning) == ("pear-2", "session", 15, 5, 1)
+    with_children = lines({"tokenUsage": spent, "inclusiveTokenUsage": {**spent, "inputTokens": 99}})
+    (own,) = [event for event in events_of(SESSION, with_children) if isinstance(event, TokenUsage)]
+    assert own.input == 15
     zeros = lines({"model": "pear-2", "tokenUsage": dict.fromkeys(spent, 0)})
     assert not any(isinstance(event, TokenUsage) for event in events_of(SESSION, zeros))
 

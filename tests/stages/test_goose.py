@@ -136,6 +136,13 @@ def test_only_a_result_that_begins_with_a_refusal_is_denied(text: str, outcome: 
     assert result.outcome == outcome
 
 
+def test_a_call_that_the_person_interrupted_is_cancelled() -> None:
+    error = {"status": "error", "error": "Interrupted by the user to make a correction"}
+    message = {"role": "user", "created": 1, "content": [{"type": "toolResponse", "id": "t", "toolResult": error}]}
+    (result,) = results(events_of(STREAM, lines({"type": "message", "message": message})))
+    assert result.outcome == "cancelled"
+
+
 def test_an_answer_that_the_user_does_not_see_is_none_in_every_form() -> None:
     both: list[dict[str, Any]] = [
         {

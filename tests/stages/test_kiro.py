@@ -71,6 +71,16 @@ def test_a_session_has_its_calls_outcomes_and_exit_codes() -> None:
     assert tools(batch) == ["Read", "Bash", "Edit", "LS", "mcp__docs__lookup", "Bash"]
 
 
+def test_what_the_person_did_to_the_history_is_a_notice() -> None:
+    given = [
+        {"version": "v1", "kind": kind, "data": {"message_id": "x"}} for kind in ("Clear", "ResetTo", "Compaction")
+    ]
+    batch = decoded(SESSION, [*WRITTEN, *lines(*given)])
+    names = [event.name for event in batch.events if isinstance(event, Notification)]
+    assert names[-3:] == ["clear", "rewind", "compact_boundary"]
+    assert (batch.unknown, batch.faults) == ({}, [])
+
+
 def test_a_session_has_its_prompt_with_a_time_and_its_end_and_no_tokens() -> None:
     events = events_of(SESSION, WRITTEN)
     assert [(e.text, e.source.time_ms) for e in events if isinstance(e, UserText)] == [

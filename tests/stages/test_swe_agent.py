@@ -55,6 +55,27 @@ def test_an_element_is_an_answer_with_one_call_named_by_the_first_word_of_its_ac
         assert tools == ["Glob", "Read", "Read", "Edit", "Write", "Bash", "submit"]
 
 
+@pytest.mark.parametrize(
+    ("action", "tool"),
+    [
+        ("goto 5", "Read"),
+        ("scroll_down", "Read"),
+        ("insert 3\nx\nend_of_insert", "Edit"),
+        ("search_file slug", "Grep"),
+        ("search_dir slug", "Grep"),
+        ("str_replace_editor create /a", "Write"),
+        ("str_replace_editor insert /a", "Edit"),
+        ("str_replace_editor undo_edit /a", "Edit"),
+        ("pytest -q", "Bash"),
+    ],
+)
+def test_the_first_words_of_an_action_are_its_tool(action: str, tool: str) -> None:
+    step = {"action": action, "observation": "", "response": "", "thought": ""}
+    batch = decoded(SWE_AGENT, document({**RUN, "trajectory": [step]}))
+    (found,) = Normalize(PROVIDER.tools).push(batch)
+    assert [call.tool for call in calls(found.events)] == [tool]
+
+
 def test_a_run_has_its_cost_and_the_folder_of_its_first_state() -> None:
     events = events_of(SWE_AGENT, document(RUN))
     (used,) = [event for event in events if isinstance(event, TokenUsage)]
