@@ -41,8 +41,6 @@ NOT_WRITTEN = {
     "continue-output": "it is the last answer and nothing else",
     "antigravity-output": "it is the last answer and nothing else",
     "antigravity-steps": "its sessions are written as databases, in test_antigravity_store",
-    "antigravity-stream": "compared with counts of real streams, in test_antigravity",
-    "antigravity-transcript": "likewise",
     "cline-task": "compared with counts of a real task, in test_cline_task",
     "goose-rows": "its sessions are written as databases, in test_goose",
     "otlp": "spans of any program; its own tests compare them with what was exported",

@@ -24,6 +24,7 @@ LINES = [name for name, writer in WRITERS.items() if writer.lines and not name.s
 DIALECTS = {d.name: (p.name, d) for p in all_providers() for d in p.dialects}
 NAMELESS = (
     *("cline-stream", "codex-exec-old", "copilot-stream", "grok-stream", "kimi-stream", "vibe-stream-old"),
+    *("antigravity-transcript", "antigravity-transcript-full"),
     *("cursor-transcript", "pi-subagent", "vibe-session", "vibe-session-old", "kiro-session", "langchain-messages"),
     "openai-agents-items",
 )

@@ -3,6 +3,7 @@
 from support.scenarios import (
     acp,
     amp,
+    antigravity,
     claude,
     claude_sdk,
     claude_session,
@@ -44,6 +45,7 @@ FAMILIES = (
     *(
         acp,
         amp,
+        antigravity,
         claude,
         claude_sdk,
         claude_session,

@@ -55,6 +55,7 @@ OUTPUT_LOSSES = (
     "the prompt, the model, times, the folder",
 )
 MOST_OPEN = 4096
+MOST_MISSING = 64
 _TIMEOUT = "the print timeout was over"
 _ENDED = ("DONE", "ERROR")
 _STATES = (*_ENDED, "ACTIVE")
@@ -77,12 +78,15 @@ class Held(Struct):
 
 
 class State(Struct):
-    """`answer` is the id of the answer that calls belong to, `open` are the ids of calls without a result, `counted`:
-    a step had tokens, so totals add nothing. `spent_ms` and `turns` are those of the last `result`."""
+    """`answer` is the id of the answer that calls belong to, `last` the highest number of a step, `missing` are the
+    numbers below it that have not come. `open` are the ids of calls without a result. `counted`: a step had tokens, so
+    totals add nothing. `spent_ms` is the duration in the last `result`."""
 
     session_id: str | None = None
     model: str | None = None
     answer: str = ""
+    last: int = -1
+    missing: list[int] = []
     open: list[str] = []
     held: list[Held] = []
     counted: bool = False
@@ -103,6 +107,7 @@ class StreamDecoder:
         if kind == "init" and line.init is not None:
             state = self.state
             self._session(line.conversation_id, record, source, batch, header=True)
+            self._release(frozenset(), batch)
             state.model, state.answer = line.init.model, ""
             info = SessionInfo(source, "-run", line.conversation_id, line.init.model, None, line.init.cwd, begins=True)
             batch.events.append(info)
@@ -116,7 +121,7 @@ class StreamDecoder:
         elif kind == "result" and line.result is not None:
             reason = reason_of(line.result)
             self._session(line.result.conversation_id, record, source, batch)
-            self._end(line.result, reason, record, source, batch)
+            self._end(line.result, reason, record, batch)
         else:
             batch.unknown_type(kind, record)
 
@@ -135,6 +140,7 @@ class StreamDecoder:
         if another:
             self._release(frozenset(), batch)
             state.open, state.counted, state.spent_ms, state.turns, state.answer = [], False, 0, 0, ""
+            state.last, state.missing = -1, []
         state.session_id = session_id
         batch.events.append(SessionInfo(source, "", session_id, another=another))
 
@@ -146,8 +152,10 @@ class StreamDecoder:
         self, step: Step, result: tuple[Outcome | None, Raw | None] | None, record: Record, source: Source, batch: Batch
     ) -> None:
         state, kind, step_id = self.state, step.step_type, self._id(step.step_index, record)
+        new = self._is_new(step.step_index)
+        if new and kind in ("agent_response", "user_input", "unknown"):
+            state.answer = step_id if kind == "agent_response" else ""
         if kind == "agent_response":
-            state.answer = step_id
             if has_value(step.text_delta):
                 text = text_json(step.text_delta)
                 batch.events.append(AssistantText(source, "", step_id, text, True, model=state.model))
@@ -156,6 +164,8 @@ class StreamDecoder:
                 batch.events.append(usage_of(source, step_id, step.usage, state.model))
             elif not has_value(step.text_delta):
                 batch.ignore("step/agent_response")
+        elif kind in ("tool", "subagent") and not new and step_id not in state.open:
+            batch.ignore("step/again")
         elif kind in ("tool", "subagent"):
             self._call(step, step_id, source, batch)
             if result is not None:
@@ -163,11 +173,27 @@ class StreamDecoder:
         elif kind in ("error_message", "system_message"):
             level: Level = "error" if kind == "error_message" else "info"
             batch.events.append(Notification(source, "", kind, text_of(text_json(step.text_delta)), level))
+        elif kind == "user_input" and new:
+            self._release(frozenset(), batch)
+            batch.events.append(SessionInfo(source, "-turn", begins=True))
         elif kind in ("user_input", "unknown"):
-            state.answer = ""
             batch.ignore(f"step/{kind}")
         else:
             batch.unknown_type(f"step/{kind or ''}", record)
+
+    def _is_new(self, number: int | None) -> bool:
+        """Whether a step has not come before; numbers grow, but a step that goes on may let others pass."""
+        state = self.state
+        if number is None:
+            return True
+        if number > state.last:
+            state.missing = [*state.missing, *range(max(state.last + 1, number - MOST_MISSING), number)][-MOST_MISSING:]
+            state.last = number
+            return True
+        if number in state.missing:
+            state.missing.remove(number)
+            return True
+        return False
 
     def _call(self, step: Step, step_id: str, source: Source, batch: Batch) -> None:
         state = self.state
@@ -207,11 +233,12 @@ class StreamDecoder:
         outcome: Outcome = "denied" if held.tool in denied else "ok"
         batch.events.append(ToolResult(source, "", held.call_id, None, outcome, None, held.duration_ms))
 
-    def _end(self, result: Result, reason: str | None, record: Record, source: Source, batch: Batch) -> None:
-        state = self.state
+    def _end(self, result: Result, reason: str | None, record: Record, batch: Batch) -> None:
+        state, known = self.state, result.num_turns is not None and result.duration_seconds is not None
+        own_id = f"result-{result.num_turns}-{result.duration_seconds}" if known else ""  # both grow with each turn
+        source = self.context.source(record, None, own_id)
         actions = [denied.action for denied in result.denied_actions or () if denied.action]
         self._release(frozenset(tool for action in actions for tool in _KINDS.get(action, ())), batch)
-        state.answer = ""
         if not state.counted and result.usage is not None and result.usage.known:
             batch.events.append(usage_of(source, "result", result.usage, state.model, total=True))
         before, state.spent_ms = state.spent_ms, _duration_ms(result) or state.spent_ms

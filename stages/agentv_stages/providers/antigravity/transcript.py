@@ -87,14 +87,18 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class State(Struct):
-    """`open` are the ids and tools of the last answer's calls that have no result. `running` are the numbers of steps
-    that went on in the background."""
+    """`answer` and `answer_ms` are number and time of the last answer with calls, `open` the ids and tools of its calls
+    that have no result, `answered` the numbers of its results. `running` are the numbers of steps that went on in the
+    background."""
 
     session_id: str | None = None
     model: str | None = None
     cwd: str | None = None
     title: str | None = None
+    answer: int = -1
+    answer_ms: int = 0
     open: dict[str, str] = {}
+    answered: list[int] = []
     running: list[int] = []
 
 
@@ -168,20 +172,25 @@ class TranscriptDecoder:
             events.append(Reasoning(source, "", message_id, text_json(entry.thinking), model=state.model))
         if has_value(entry.content):
             events.append(AssistantText(source, "", message_id, text_json(entry.content), model=state.model))
-        if requests:
-            state.open = {}
+        calls = {f"{message_id}-{i}": name for i, (_, name, _) in enumerate(requests)}
+        if requests and not self._is_copy(entry, source):
+            state.answer = source.row if entry.step_index is None else entry.step_index
+            state.answer_ms, state.open, state.answered = source.time_ms or 0, calls, []
         for i, (call, name, arguments) in enumerate(requests):
-            call_id = f"{message_id}-{i}"
-            state.open[call_id] = name
             if name == SHELL:
                 self._folder(call, source, batch)
-            parent = self.context.parent_call
+            call_id, parent = f"{message_id}-{i}", self.context.parent_call
             events.append(ToolCall(source, f"-{i}", message_id, call_id, name, arguments, parent, state.model))
         if not requests and has_value(entry.content):
             if entry.status == "DONE":
                 events.append(SessionEnd(source, "", "complete"))
         elif not requests and not has_value(entry.thinking):
             batch.ignore("PLANNER_RESPONSE/empty")
+
+    def _is_copy(self, entry: Entry, source: Source) -> bool:
+        """Whether the log repeats an answer: its results came behind the first copy."""
+        state, step = self.state, entry.step_index
+        return step is not None and step <= state.answer and (source.time_ms or 0) <= state.answer_ms
 
     def _folder(self, call: Call, source: Source, batch: Batch) -> None:
         """Only commands name the working folder."""
@@ -194,11 +203,13 @@ class TranscriptDecoder:
 
     def _result(self, entry: Entry, record: Record, source: Source, batch: Batch) -> None:
         state, step = self.state, entry.step_index
-        if step is not None and step in state.running:
+        if step is not None and (step < state.answer or step in state.running or step in state.answered):
             batch.ignore("result/again")
             return
         if entry.status == "RUNNING" and step is not None:
             state.running = [*state.running[1 - MOST_RUNNING :], step]
+        if state.open and step is not None:
+            state.answered.append(step)
         call_id = _answered(entry.type, state.open) or source.base_id
         tool = state.open.pop(call_id, "")
         if entry.status not in _STATUSES:
