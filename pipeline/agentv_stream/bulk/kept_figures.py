@@ -30,7 +30,7 @@ from agentv_stream.sources.folder import may_be_companions, parts_of
 
 AT_REST_NS = 2_000_000_000
 UNUSED_DAYS = 90
-COUNTING = 8
+COUNTING = 9
 """Raised whenever the figures of an unchanged log change: what was counted by other rules is counted again."""
 MOST_BYTES = 256 * 1024 * 1024
 """Of all entries; of more, those that were not used for the longest time are removed."""
