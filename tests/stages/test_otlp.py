@@ -3,12 +3,13 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentv_stages.model.event import MAIN, AssistantText, TokenUsage, ToolCall, ToolResult, UserText
+from agentv_stages.model.event import MAIN, AssistantText, SessionInfo, TokenUsage, ToolCall, ToolResult, UserText
 from agentv_stages.model.otlp import Request, Resource, ResourceSpans, Scope, ScopeSpans, line_of
 from agentv_stages.sinks.span_options import SpanOptions
 from agentv_stream.errors import EmptyInput, NotALog
@@ -189,6 +190,82 @@ def test_ids_may_be_in_base64_and_numbers_plain() -> None:
     session = Session(json.dumps(line).encode() + b"\n")
     assert session.result.session.id == "0af7651916cd43dd8448eb211c80319c"
     assert session.result.tokens["output"] == 5
+
+
+def each_span(change: Callable[[dict[str, Any]], object]) -> Session:
+    """The GenAI fixture with a change in each of its spans."""
+    lines = [json.loads(line) for line in (OTLP / "genai.otlp.jsonl").read_bytes().splitlines()]
+    for line in lines:
+        for part in line.get("resourceSpans", ()):
+            for scope in part["scopeSpans"]:
+                for span in scope["spans"]:
+                    change(span)
+    return Session(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+
+
+def test_an_id_of_zeros_is_none() -> None:
+    session = each_span(lambda span: span.setdefault("parentSpanId", "0" * 16))
+    assert not session.faults
+    assert session.calls() == read("genai.otlp.jsonl").calls()
+    (fault,) = changed(7, spanId="0" * 16).faults
+    assert "without an id" in fault.detail
+
+
+def test_figures_may_be_texts() -> None:
+    def as_text(span: dict[str, Any]) -> None:
+        for pair in span["attributes"]:
+            if "intValue" in pair["value"]:
+                pair["value"] = {"stringValue": str(pair["value"]["intValue"])}
+
+    assert each_span(as_text).result.tokens == read("genai.otlp.jsonl").result.tokens
+
+
+@pytest.mark.parametrize("broken", ["[{", "[" * 5_000 + "]" * 5_000, "W10="])
+def test_messages_that_are_no_json_are_noted(broken: str) -> None:
+    def cut(span: dict[str, Any]) -> None:
+        for pair in span["attributes"]:
+            if pair["key"] == "gen_ai.output.messages":
+                pair["value"] = {"stringValue": broken}
+
+    session = each_span(cut)
+    assert {fault.detail.partition(" of ")[0] for fault in session.faults} == {"gen_ai.output.messages"}
+    assert session.result.tokens == read("genai.otlp.jsonl").result.tokens
+    assert [call[0] for call in session.calls()] == ["Read", "Task", "Grep", "Bash"]  # from their own spans
+
+
+def model_call(conversation: str, trace: int, span: int, start: int, tokens: int, **members: Any) -> bytes:
+    pairs = [("gen_ai.operation.name", {"stringValue": "chat"}), ("gen_ai.usage.input_tokens", {"intValue": tokens})]
+    if conversation:
+        pairs.append(("gen_ai.conversation.id", {"stringValue": conversation}))
+    made = {
+        "traceId": f"{trace:032x}", "spanId": f"{span:016x}", "startTimeUnixNano": start, "endTimeUnixNano": start + 1,
+        "attributes": [{"key": key, "value": value} for key, value in pairs], **members,
+    }  # fmt: skip
+    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [made]}]}]}).encode() + b"\n"
+
+
+def test_traces_of_one_conversation_may_number_their_spans_alike() -> None:
+    session = Session(model_call("c", 1, 2, 1, 10) + model_call("c", 2, 2, 5, 20))
+    assert (session.result.tokens["input"], session.result.tool_use_summary["turns"]) == (30, 2)
+
+
+def test_a_trace_with_several_conversations_is_several_sessions() -> None:
+    job = json.loads(model_call("", 1, 9, 0, 0))
+    job["resourceSpans"][0]["scopeSpans"][0]["spans"][0] |= {"attributes": [], "endTimeUnixNano": 99, "name": "job"}
+    below = {"parentSpanId": f"{9:016x}"}
+    inner = {"parentSpanId": f"{2:016x}"}  # a sub-agent's own conversation
+    session = Session(
+        json.dumps(job).encode() + b"\n" + model_call("d", 1, 3, 2, 20, **below)
+        + model_call("c", 1, 2, 1, 10, **below) + model_call("e", 1, 4, 3, 5, **inner)
+    )  # fmt: skip
+    assert [(info.session_id, info.another) for info in session.of(SessionInfo)] == [("c", False), ("d", True)]
+    assert not session.faults
+
+
+def test_a_span_that_comes_again_with_an_earlier_end_does_not_replace_the_first() -> None:
+    full, begun = model_call("", 1, 2, 5, 10, endTimeUnixNano=9), model_call("", 1, 2, 5, 0, attributes=[])
+    for data in (full + begun, begun + full):
+        assert Session(data).result.tokens["input"] == 10
 
 
 def test_spans_of_something_else_are_no_log() -> None:

@@ -1,14 +1,14 @@
 """What spans of real frameworks have of their own, each case as small as it shows.
 
 Source: recordings of autogen-agentchat 0.7.5, claude-agent-sdk 0.2.189, langchain 1.5.2, llama-index-core 0.14.25,
-openai-agents 0.24.0, pydantic-ai 2.68.0, smolagents 1.26.0 and strands-agents 1.62.0 with the instrumentations of
-OpenInference and OpenLLMetry (0.62.4), against a scripted model.
+openai-agents 0.24.0, pydantic-ai 2.68.0, smolagents 1.26.0, strands-agents 1.62.0 and the Vercel AI SDK 6.0.326 with
+the instrumentations of OpenInference and OpenLLMetry (0.62.4), against a scripted model.
 """
 
 import json
 from typing import Any
 
-from agentv_stages.model.event import MAIN, AssistantText, ToolCall, ToolResult, UserText
+from agentv_stages.model.event import MAIN, AssistantText, Reasoning, ToolCall, ToolResult, UserText
 from agentv_stream.summary import SessionReader
 
 LLM, TOOL, AGENT, CHAIN = ({"openinference.span.kind": kind} for kind in ("LLM", "TOOL", "AGENT", "CHAIN"))
@@ -141,6 +141,25 @@ def test_reasoning_and_cached_tokens_may_be_among_details() -> None:
     spans.add("1 2", "chat m", usage)
     tokens = spans.read().result.tokens
     assert (tokens["input"], tokens["cached"], tokens["reasoning"]) == (100, 40, 5)
+
+
+def test_the_vercel_sdk_has_results_as_json_and_thoughts_and_tokens_of_its_own() -> None:
+    spans = Spans()
+    root = spans.add("0 9", "ai.generateText", {"ai.operationId": "ai.generateText", "ai.usage.inputTokens": 100})
+    answer = {
+        "ai.operationId": "ai.generateText.doGenerate", "ai.response.text": "I look.", "ai.response.reasoning": "Hm.",
+        "ai.response.toolCalls": '[{"toolCallId": "c1", "toolName": "find", "input": "{\\"guests\\": 2}"}]',
+        "ai.usage.inputTokens": 100, "ai.usage.inputTokenDetails.cacheReadTokens": 40,
+        "ai.usage.outputTokens": 20, "ai.usage.outputTokenDetails.reasoningTokens": 5,
+    }  # fmt: skip
+    spans.add("1 2", "ai.generateText.doGenerate", answer, root)
+    made = {"ai.operationId": "ai.toolCall", "ai.toolCall.name": "find", "ai.toolCall.id": "c1"}
+    spans.add("3 4", "ai.toolCall", made | {"ai.toolCall.result": '"window, \\"2\\""'}, root)
+    session = spans.read()
+    assert session.calls() == [("find", {"guests": 2}, 'window, "2"', "ok")]
+    assert [e.text for e in session.events if isinstance(e, Reasoning)] == ["Hm."]
+    tokens = session.result.tokens
+    assert (tokens["input"], tokens["cached"], tokens["output"], tokens["reasoning"]) == (100, 40, 20, 5)
 
 
 def test_model_calls_below_a_call_are_those_of_a_subagent() -> None:

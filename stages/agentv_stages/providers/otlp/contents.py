@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from agentv_stages.providers.otlp import names
 from agentv_stages.providers.otlp.values import as_list, as_object
-from agentv_stages.providers.otlp.wire import Event, SpanFacts
+from agentv_stages.providers.otlp.wire import Event, SpanFacts, whole
 
 _BLOCKS = frozenset(("text", "toolUse", "toolResult", "image", "document", "reasoningContent", "cachePoint"))
 _PIECE = re.compile(r"content\.\d{1,5}")
@@ -39,8 +39,8 @@ def text_first(span: SpanFacts, keys: Iterable[str]) -> str | None:
 
 
 def whole_first(span: SpanFacts, keys: Iterable[str]) -> int | None:
-    value = first(span, keys)
-    return int(value) if isinstance(value, (int, float)) and value >= 0 else None
+    value = whole(first(span, keys))
+    return value if value is not None and value >= 0 else None
 
 
 def parsed(value: Any) -> Any:
@@ -53,13 +53,31 @@ def parsed(value: Any) -> Any:
     return value
 
 
+def _of_json(value: Any) -> Any:
+    """A value that is JSON in a text, whatever it is: the Vercel AI SDK has results of calls so."""
+    if isinstance(value, str) and value[:1] == value[-1:] == '"':
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _json_in(span: SpanFacts, name: str) -> Any:
+    """The value of an attribute that is JSON; one that is cut off, or anything else, is noted in the span."""
+    value = parsed(span.attributes.get(name))
+    if isinstance(value, str) and value.strip() and name not in span.broken:
+        span.broken.append(name)
+    return value
+
+
 def outputs(span: SpanFacts) -> list[Spoken]:
     """The answer of the model."""
     return _first_of(
-        lambda: _messages(span.attributes.get("gen_ai.output.messages"), "assistant"),
+        lambda: _messages(_json_in(span, "gen_ai.output.messages"), "assistant"),
         lambda: _indexed(span, "llm.output_messages.", "message."),
         lambda: _indexed(span, "gen_ai.completion.", ""),
-        lambda: _of_adk(as_object(parsed(span.attributes.get("gcp.vertex.agent.llm_response"))).get("content")),
+        lambda: _of_adk(as_object(_json_in(span, "gcp.vertex.agent.llm_response")).get("content")),
         lambda: _of_vercel(span),
         lambda: _of_events(span, ("gen_ai.choice",)),
     )
@@ -68,11 +86,11 @@ def outputs(span: SpanFacts) -> list[Spoken]:
 def inputs(span: SpanFacts) -> list[Spoken]:
     """The input of the model: often the whole conversation so far."""
     return _first_of(
-        lambda: _messages(span.attributes.get("gen_ai.input.messages"), "user"),
+        lambda: _messages(_json_in(span, "gen_ai.input.messages"), "user"),
         lambda: _indexed(span, "llm.input_messages.", "message."),
         lambda: _indexed(span, "gen_ai.prompt.", ""),
-        lambda: _of_adk_request(as_object(parsed(span.attributes.get("gcp.vertex.agent.llm_request")))),
-        lambda: _messages(span.attributes.get("ai.prompt.messages"), "user"),
+        lambda: _of_adk_request(as_object(_json_in(span, "gcp.vertex.agent.llm_request"))),
+        lambda: _messages(_json_in(span, "ai.prompt.messages"), "user"),
         lambda: _of_events(span, ("gen_ai.user.message", "gen_ai.tool.message", "gen_ai.system.message")),
     )
 
@@ -96,7 +114,7 @@ def _text(value: Any) -> str:
 def _messages(value: Any, role: str) -> list[Spoken]:
     """Messages of the GenAI conventions, with `parts` or with `content` and `tool_calls`."""
     found: list[Spoken] = []
-    for message in map(as_object, as_list(parsed(value))):
+    for message in map(as_object, as_list(value)):
         speaker = str(message.get("role", role))
         for part in map(as_object, as_list(message.get("parts"))):
             found += _part(speaker, part)
@@ -214,10 +232,11 @@ def _of_adk_request(request: dict[str, Any]) -> list[Spoken]:
 
 def _of_vercel(span: SpanFacts) -> list[Spoken]:
     found: list[Spoken] = []
-    text = span.attributes.get("ai.response.text")
-    if isinstance(text, str) and text:
-        found.append(Spoken("assistant", "text", text))
-    for call in map(as_object, as_list(parsed(span.attributes.get("ai.response.toolCalls")))):
+    for kind, name in (("reasoning", "ai.response.reasoning"), ("text", "ai.response.text")):
+        text = span.attributes.get(name)
+        if isinstance(text, str) and text:
+            found.append(Spoken("assistant", kind, text))
+    for call in map(as_object, as_list(_json_in(span, "ai.response.toolCalls"))):
         own, name = str(call.get("toolCallId", "")), str(call.get("toolName", ""))
         found.append(Spoken("assistant", "call", "", own, name, parsed(call.get("args", call.get("input")))))
     return found
@@ -271,7 +290,8 @@ class Returned(NamedTuple):
 
 def returned(span: SpanFacts) -> Returned:
     """The output in the span of a call, without what LangChain wraps it in."""
-    value = parsed(first(span, names.RESULT))
+    value = _of_json(first(span, names.VERCEL_RESULT))
+    value = parsed(first(span, names.RESULT) if value is None else value)
     if value is None:
         value = _content_of(span, "gen_ai.choice")
     if value is None:

@@ -3,7 +3,8 @@
 Log records of agents' programs are held likewise. Where a session has both, they count, and not its spans: the spans of
 Codex and Gemini CLI have neither outcomes nor tokens, and most of their answers and calls have nothing in common.
 
-Faults: `schema` for a span with an id of a wrong length, with an end before its beginning, or without its parent.
+Faults: `schema` for a span with an id of a wrong length, with an end before its beginning, without its parent, or
+with messages that are no JSON (an exporter may cut long attributes).
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ from agentv_stages.model.provider import DecodeContext
 from agentv_stages.providers.otlp import names
 from agentv_stages.providers.otlp.events import TraceEvents
 from agentv_stages.providers.otlp.records import Fact, fact_of, spans_of
-from agentv_stages.providers.otlp.tree import trace_of
+from agentv_stages.providers.otlp.tree import conversations_of, trace_of
 from agentv_stages.providers.otlp.wire import Event, LogRecord, SpanFacts, Unusable, log_of, parts_of, span_of
 
 MOST_SPANS = 10_000
@@ -93,8 +94,10 @@ class OtlpDecoder:
             self._emit(trace, batch)
 
     def _hold(self, span: SpanFacts) -> None:
-        """A span that comes again replaces the earlier one."""
+        """A span that comes again replaces the earlier one, unless that ended later."""
         held = self.state.spans.setdefault(span.trace, {})
+        if span.id in held and _times(held[span.id]).end_ns > span.end_ns:
+            return
         self.state.held += span.id not in held
         held[span.id] = Raw(to_raw(span))
 
@@ -134,7 +137,11 @@ class OtlpDecoder:
             for event in span.events:
                 if event.name == names.DETAILS:
                     span.attributes = event.attributes | span.attributes
-        read = trace_of(spans)
+        for conversation in conversations_of(spans):
+            self._emit_conversation(conversation, batch)
+
+    def _emit_conversation(self, spans: list[SpanFacts], batch: Batch) -> None:
+        state, read = self.state, trace_of(spans)
         if read.others:
             batch.ignored["span of no agent"] = batch.ignored.get("span of no agent", 0) + read.others
         for span in read.lost_parents:
@@ -147,6 +154,10 @@ class OtlpDecoder:
             batch.ignored["span beside log records"] = batch.ignored.get("span beside log records", 0) + len(spans)
             return
         batch.events += events.all(state.session, state.begun)
+        for span in read.spans:
+            for name in span.broken:
+                place = (span.row, span.offset, span.length)
+                batch.faults.append(self._fault(place, f"{name} of the span {span.id} is no JSON", b""))
         state.session, state.begun = events.session, True
 
     def _fault(self, place: tuple[int, int, int], detail: str, data: bytes) -> Fault:

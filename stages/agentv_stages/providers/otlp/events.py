@@ -37,8 +37,9 @@ from agentv_stages.providers.otlp.contents import (
     text_first,
     whole_first,
 )
+from agentv_stages.providers.otlp.nodes import Answer, Call, Trace, tool_name
 from agentv_stages.providers.otlp.records import normalizer
-from agentv_stages.providers.otlp.tree import Answer, Call, Trace, responses, tool_name
+from agentv_stages.providers.otlp.tree import responses
 from agentv_stages.providers.otlp.values import as_list
 from agentv_stages.providers.otlp.wire import SpanFacts
 
@@ -130,15 +131,16 @@ class TraceEvents:
             text = value
         if not text:
             return []
-        return [UserText(self._source(span, span.start_ms, stream), "prompt", to_raw(text), f"prompt:{span.id}")]
+        return [UserText(self._source(span, span.start_ms, stream), "prompt", to_raw(text), f"prompt:{_own_id(span)}")]
 
     def _answer(self, answer: Answer, place: int) -> Iterator["_Action"]:
         span = answer.span
         model = text_first(span, names.MODEL) if span is not None else None
         if span is None:
-            message_id = f"calls:{answer.calls[0].span.id if answer.calls and answer.calls[0].span else ''}"
+            first_call = answer.calls[0].span if answer.calls else None
+            message_id = f"calls:{_own_id(first_call) if first_call is not None else ''}"
         else:
-            message_id = text_first(span, names.ANSWER) or span.id
+            message_id = text_first(span, names.ANSWER) or _own_id(span)
             if names.ASIDE in span.attributes:
                 source = self._source(span, span.end_ms, answer.stream, _number(span, message_id))
                 usage = _usage(span, source, message_id, model)
@@ -247,12 +249,16 @@ class TraceEvents:
 
 def _number(span: SpanFacts | None, message_id: str) -> int | None:
     """What else identifies an answer: a relay may give all of them the server's one id."""
-    return None if span is None or message_id == span.id else PIECES
+    return None if span is None or message_id == _own_id(span) else PIECES
+
+
+def _own_id(span: SpanFacts) -> str:
+    return f"{span.trace}:{span.id}"
 
 
 def _call_id(call: Call, span: SpanFacts, number: int) -> str:
     own = text_first(call.span, names.CALL) if call.span is not None else None
-    return own or (call.spoken.id if call.spoken is not None else "") or f"{span.id}:{number}"
+    return own or (call.spoken.id if call.spoken is not None else "") or f"{_own_id(span)}:{number}"
 
 
 def _own_facts(span: SpanFacts, native: str) -> OwnFacts:

@@ -92,22 +92,23 @@ ARGUMENTS = (
     *("ai.toolCall.input", "traceloop.entity.input", "tool.arguments", "input.value", "tool_input"),
 )
 RESULT = (
-    *("gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "ai.toolCall.result"),
-    *("ai.toolCall.output", "traceloop.entity.output", "output.value"),
+    *("gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "traceloop.entity.output"),
+    "output.value",
 )
+VERCEL_RESULT = ("ai.toolCall.result", "ai.toolCall.output")
 INPUT = (
     *("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.inputTokens"),
     *("ai.usage.promptTokens", "input_tokens"),
 )
 CACHED = (
     *("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
-    "gen_ai.usage.details.cache_read_tokens",
+    *("gen_ai.usage.details.cache_read_tokens", "ai.usage.inputTokenDetails.cacheReadTokens"),
     *("llm.token_count.prompt_details.cache_read", "ai.usage.cachedInputTokens", "cache_read_tokens"),
 )
 CACHE_WRITE = (
     *("gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens"),
     *("gen_ai.usage.cache_creation_input_tokens", "llm.token_count.prompt_details.cache_write"),
-    "gen_ai.usage.details.cache_write_tokens",
+    *("gen_ai.usage.details.cache_write_tokens", "ai.usage.inputTokenDetails.cacheWriteTokens"),
     "cache_creation_tokens",
 )
 OUTPUT = (
@@ -116,7 +117,7 @@ OUTPUT = (
 )
 REASONING = (
     *("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
-    "gen_ai.usage.details.reasoning_tokens",
+    *("gen_ai.usage.details.reasoning_tokens", "ai.usage.outputTokenDetails.reasoningTokens"),
     *("llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens"),
 )
 COST = ("agentv_stream.cost_usd", "gen_ai.usage.cost", "llm.cost.total")

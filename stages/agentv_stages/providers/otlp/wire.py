@@ -5,8 +5,8 @@ any type. Tempo writes `batches` and `instrumentationLibrarySpans`; Jaeger is in
 """
 
 from base64 import b64decode
-from binascii import Error
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ class Event(Struct):
 
 class SpanFacts(Struct):
     """A span. Times are UTC ms; `row`, `offset` and `length` are those of its record, `number` is its place among all
-    spans. `error`: its status is an error."""
+    spans. `error`: its status is an error. `broken` are the names of attributes whose JSON cannot be read."""
 
     trace: str
     id: str
@@ -46,6 +46,7 @@ class SpanFacts(Struct):
     row: int
     offset: int
     length: int
+    broken: list[str] = []
 
 
 class Part(NamedTuple):
@@ -98,7 +99,7 @@ def _value(value: Any, depth: int) -> Any:
     for name, content in as_object(value).items():
         match name:
             case "intValue" | "int_value":
-                return _whole(content)
+                return whole(content)
             case "arrayValue" | "array_value":
                 return [_value(item, depth + 1) for item in as_list(as_object(content).get("values"))]
             case "kvlistValue" | "kvlist_value":
@@ -108,7 +109,8 @@ def _value(value: Any, depth: int) -> Any:
     return None
 
 
-def _whole(value: object) -> int | None:
+def whole(value: object) -> int | None:
+    """A whole number that may be written as a text."""
     if isinstance(value, int):
         return value if abs(value) < 1 << 64 else None  # the format has 64 bits
     if isinstance(value, float):
@@ -117,26 +119,20 @@ def _whole(value: object) -> int | None:
 
 
 def _hex(value: object, digits: int) -> str:
-    """An id as hexadecimal digits; "" for none. Raises: Unusable."""
+    """An id as hexadecimal digits; "" for none, which some exporters write as zeros. Raises: Unusable."""
     if not isinstance(value, str) or not value:
         return ""
-    if len(value) == digits:
-        try:
-            return bytes.fromhex(value).hex()
-        except ValueError:
-            pass
-    try:
-        data = b64decode(value, validate=True)  # as protobuf's own JSON mapping has it
-    except (Error, ValueError):
-        data = b""
+    data = b""
+    with suppress(ValueError):  # also `binascii.Error`
+        data = bytes.fromhex(value) if len(value) == digits else b64decode(value, validate=True)  # as protobuf has it
     if len(data) * 2 != digits:
         raise Unusable(f"an id of {len(value)} characters where {digits} hexadecimal digits are expected")
-    return data.hex()
+    return data.hex() if any(data) else ""
 
 
 def _nanoseconds(span: Mapping[str, Any], *names: str) -> int:
     for name in names:
-        found = _whole(span.get(name))
+        found = whole(span.get(name))
         if found is not None:
             return int(found) if 0 <= found < 1 << 64 else 0  # the format has 64 bits; `True` is 1
     return 0
