@@ -62,6 +62,20 @@ def test_each_command_ends_with_totals(command: str, totals: dict[str, int], fol
     assert {name: last[name] for name in totals} == totals
 
 
+def test_a_run_that_is_interrupted_while_it_reads_standard_input_ends_with_totals(folder: Path) -> None:
+    words = [sys.executable, "-m", "agentv_stream", *COMMANDS["run"][:-1], "--stdin", "--log", "json", *AGENT]
+    with subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()  # it reads by now
+        process.send_signal(signal.SIGINT)
+        last = process.stderr.read()
+    assert process.returncode == 128 + signal.SIGINT
+    assert [entry["event"] for entry in entries((first + last).decode())] == [
+        "reading standard input to its end; --no-stdin leaves it alone",
+        "finished",
+    ]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_console_gets_lines_with_time_and_level(command: str, folder: Path) -> None:
     done = run(folder, *words(command, "console"))

@@ -1,6 +1,8 @@
 """`tail --check`: verdicts of followed sessions, the same as those of `consume --check`, over restarts."""
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,18 @@ def test_verdicts_grow_with_the_session_over_restarts(tmp_path: Path, spec: Path
         assert tail(tmp_path, spec).code == 0
         assert verdicts(tmp_path) == consumed(tmp_path, log, spec)
     assert {name: one["verdict"] for name, one in verdicts(tmp_path).items()} == {"first": "pass", "other": "fail"}
+
+
+def test_a_spec_is_read_once(tmp_path: Path) -> None:
+    """It may be a pipe, as `<(...)` is in a shell: a second reader waits for ever."""
+    write(tmp_path, claude_records(SESSION, 8))
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(SPEC,), daemon=True)
+    writer.start()
+    assert tail(tmp_path, pipe).code == 0
+    writer.join()
+    assert set(verdicts(tmp_path)) == {"first", "other"}
 
 
 def test_one_case_can_be_named(tmp_path: Path, spec: Path) -> None:

@@ -5,6 +5,7 @@ A worker reads the specs itself, once. Their digest is in the work: a worker tha
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from os import PathLike
@@ -37,7 +38,10 @@ class Loaded(Struct, frozen=True):
 
     @property
     def checks(self) -> Checks:
-        """The form in which workers get them."""
+        """The form in which workers get them. Raises: UsageError for a file name that JSON cannot hold."""
+        for spec in self.specs:
+            if printable(str(spec.path))[1] is not None:
+                raise UsageError(f"{spec.path}: the name of a spec must be UTF-8 text here")
         return Checks(tuple(str(spec.path) for spec in self.specs), self.case, self.digest)
 
     def cases_of(self, unit: Unit) -> list[tuple[Spec, SpecCase]]:
@@ -49,10 +53,12 @@ class Loaded(Struct, frozen=True):
 
 def load_specs(paths: Sequence[str | PathLike[str]], case: str | None = None) -> Loaded:
     """Reads specs; `case` chooses one of their cases. Raises: SpecError, UsageError."""
-    specs = tuple(load_spec(Path(os.fspath(path)).absolute()) for path in paths)
-    for spec in specs:
-        if printable(str(spec.path))[1] is not None:
-            raise UsageError(f"{spec.path}: the name of a spec must be UTF-8 text here")
+    return loaded([load_spec(Path(os.fspath(path)).absolute()) for path in paths], case)
+
+
+def loaded(specs: Sequence[Spec], case: str | None = None) -> Loaded:
+    """The specs, which were read before. Raises: SpecError, UsageError."""
+    specs = tuple(replace(spec, path=spec.path.absolute()) for spec in specs)
     check_judges(specs)
     cases_for("", specs, case)
     text = "\0".join(repr((m.id, m.context, [item.config for item in m.items])) for spec in specs for m in spec.cases)

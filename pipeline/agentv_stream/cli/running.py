@@ -70,6 +70,7 @@ class RunArguments:
 def run_command(arguments: RunArguments) -> int:
     """Runs the agent, as often as requested; returns the exit code."""
     supplied: StandardInput | None = None
+    log: Log | None = None
     prompt_file = arguments.prompt_file
     try:
         settings, target = _settings(arguments.settings, arguments.approach, arguments.targets, bool(arguments.command))
@@ -99,6 +100,8 @@ def run_command(arguments: RunArguments) -> int:
         say(error)
         return error.exit_code
     except KeyboardInterrupt:  # while standard input was read; later a signal is passed on to the agent
+        if log is not None:
+            _tell_totals([], log)
         return 128 + signal.SIGINT
     finally:
         if supplied is not None:

@@ -48,7 +48,7 @@ from agentv_stream.stores.store import split_stored
 from agentv_stream.units import seconds_of
 
 if TYPE_CHECKING:
-    from agentv_stream.bulk.unit import Checks
+    from agentv_stream.bulk.judging import Loaded
     from agentv_stream.following.actions import Actions
     from agentv_stream.following.dataset_feed import DatasetFeed
     from agentv_stream.following.followed import Listener
@@ -100,7 +100,8 @@ def run_tail(options: TailOptions) -> int:
         settings = _settings(options)
         log = start_log(settings.log)
         SYNC.set(settings.sync)
-        plan = _plan(options, settings)
+        specs = _specs(options)
+        plan = _plan(options, settings, specs)
         running = Running(
             once=options.once,
             until_idle=options.until_idle,
@@ -127,7 +128,7 @@ def run_tail(options: TailOptions) -> int:
             plan, store, notify, running.output, actions=actions, standings=standings, listeners=listeners
         )
         running.keep = partial(keep, follower) if keep is not None else None
-        running.feed = _feed(options, settings, follower, notify)
+        running.feed = _feed(options, settings, specs, follower, notify)
         if running.metrics is not None:
             from agentv_stream.following.metrics_server import serve
 
@@ -179,7 +180,9 @@ def _actions(options: TailOptions, plan: Plan, notify: Say) -> "Actions | None":
     return Actions(commands, notify)
 
 
-def _feed(options: TailOptions, settings: Settings, follower: Follower, notify: Say) -> "DatasetFeed | None":
+def _feed(
+    options: TailOptions, settings: Settings, specs: "Loaded | None", follower: Follower, notify: Say
+) -> "DatasetFeed | None":
     """What writes the data set, if one is wanted. Raises: UsageError, SourceError."""
     if options.parquet is None:
         return None
@@ -193,19 +196,26 @@ def _feed(options: TailOptions, settings: Settings, follower: Follower, notify: 
     order = Order(
         dataset=absolute_place(options.parquet), provider=options.provider, watch=settings.watch,
         machine=settings.machine, redaction=redaction_of(settings), sync=settings.sync,
-        checks=_checks(options),
+        checks=specs.checks if specs is not None else None,
     )  # fmt: skip
     check_dataset(order)
     return DatasetFeed(follower, order, notify)
 
 
-def _checks(options: TailOptions) -> "Checks | None":
-    """The specs for the data set. Raises: UsageError."""
+def _specs(options: TailOptions) -> "Loaded | None":
+    """The specs of `--check`. Raises: SpecError, UsageError."""
+    _check_together(options)
+    if options.case is not None and not options.checks:
+        raise UsageError("--case needs --check SPEC")
     if not options.checks:
         return None
-    from agentv_stream.bulk.judging import load_specs
+    from agentv_stream.bulk.judging import loaded
+    from agentv_stream.checks.spec import load_spec
 
-    return load_specs(options.checks, options.case).checks
+    specs = loaded([load_spec(path) for path in options.checks], options.case)
+    for warning in specs.warnings:
+        say(f"warning: {warning}")
+    return specs
 
 
 def _tell_totals(follower: Follower, log: Log) -> None:
@@ -292,10 +302,9 @@ def address(text: str) -> tuple[str, int]:
     return (host.strip("[]") or "127.0.0.1", int(port))
 
 
-def _plan(options: TailOptions, settings: Settings) -> Plan:
+def _plan(options: TailOptions, settings: Settings, specs: "Loaded | None") -> Plan:
     if options.begin not in ("start", "end", "cursor"):
         raise UsageError(f"--from {options.begin!r}: expected start, end or cursor")
-    _check_together(options)
     begin: Literal["start", "end", "cursor"] = "end" if options.begin == "end" else "cursor"
     provider = named_provider(options.provider)
     files = not options.events or options.out is not None
@@ -304,20 +313,12 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
         plan.forget_ms = None if options.forget == "never" else int(seconds_of(options.forget) * 1000)
     except ValueError as error:
         raise UsageError(f"--forget {options.forget!r}: {error}, or never") from None
-    if options.case is not None and not options.checks:
-        raise UsageError("--case needs --check SPEC")
-    if options.checks:
+    if specs is not None:
         from agentv_stream.checks.check import cases_for
-        from agentv_stream.checks.spec import check_judges, load_spec
 
-        specs = [load_spec(path) for path in options.checks]
-        check_judges(specs)
-        for warning in (warning for spec in specs for warning in spec.warnings):
-            say(f"warning: {warning}")
-        chosen = [member for _, member in cases_for("", specs, options.case)]
+        chosen = [member for _, member in cases_for("", specs.specs, specs.case)]
         plan.cases = lambda: [case.build() for case in chosen]
-        texts = b"\0".join(path.read_bytes() for path in options.checks)
-        plan.specs = blake2b(texts + b"\0" + (options.case or "").encode(), digest_size=16).hexdigest()
+        plan.specs = specs.digest
     plan.parts = redacted_parts(settings)
     if settings.redact:  # cursors that were written without it hold secrets: the sessions are read again
         plan.specs = f"{plan.specs} redacted"

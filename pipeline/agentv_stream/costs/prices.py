@@ -6,6 +6,7 @@ price depends on the size of a request, the session's mean request is used, beca
 """
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal, localcontext
 from functools import cache
@@ -87,7 +88,7 @@ def dated_prices(prices: Any) -> list[Any]:
 def _estimate(result: Result) -> float | None:
     if is_displayed(result.session.provider, result.session.dialect):
         return None
-    by_model = shares_of(result)
+    by_model = shares_of(result.session.model, result.tokens, result.tokens_by_model)
     if not by_model:
         return None
     total = Decimal(0)
@@ -101,13 +102,15 @@ def _estimate(result: Result) -> float | None:
     return float(total)
 
 
-def shares_of(result: Result) -> dict[str, TokenTotals]:
+def shares_of(
+    model: str | None, tokens: TokenTotals, tokens_by_model: Mapping[str, TokenTotals]
+) -> dict[str, TokenTotals]:
     """Each model's part of the session's tokens; none if a part belongs to an unknown model."""
-    by_model = {name: tokens for name, tokens in result.tokens_by_model.items() if any(tokens.values())}
-    model = next(iter(by_model), result.session.model)
+    by_model = {name: part for name, part in tokens_by_model.items() if any(part.values())}
+    model = next(iter(by_model), model)
     if len(by_model) <= 1:
-        by_model = {model: result.tokens} if model is not None else {}
-    whole = sum(tokens.input or 0 for tokens in by_model.values()) == (result.tokens.input or 0)
+        by_model = {model: tokens} if model is not None else {}
+    whole = sum(part.input or 0 for part in by_model.values()) == (tokens.input or 0)
     return by_model if whole else {}
 
 

@@ -5,6 +5,7 @@ size of a request; for a span of calls the mean request decides.
 """
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -17,7 +18,7 @@ from agentv_stages.figures.result import Result
 from agentv_stages.figures.session_figures import SessionFigures
 from agentv_stages.model.event import TokenUsage
 from agentv_stages.model.times import nearest_date_ms, parse_iso
-from agentv_stages.model.tokens import PICO, Tokens
+from agentv_stages.model.tokens import PICO, Tokens, TokenTotals
 from agentv_stream.costs.prices import (
     MOST_TOKENS,
     check_installed,
@@ -56,6 +57,18 @@ class DatedTiers(Struct, array_like=True, frozen=True):
     day: int
     tiers: list[Tier]
     window: int | None = None
+
+
+class Spent(Struct, frozen=True):
+    """What the cost of a session depends on; `by_model` are the parts of `tokens`."""
+
+    provider: str
+    dialect: str
+    model: str | None
+    started_ms: int | None
+    tokens: TokenTotals
+    by_model: Mapping[str, TokenTotals]
+    model_calls: int
 
 
 def installed_version() -> str | None:
@@ -108,14 +121,22 @@ class Rates:
 
     def of_result(self, result: Result) -> float | None:
         """The cost of a session in dollars, by the prices of its first day and its mean request."""
-        session, tokens = result.session, result.tokens
-        if is_displayed(session.provider, session.dialect) or tokens.input is None or tokens.output is None:
-            return None
-        models = shares_of(result)
+        session = result.session
         started_ms = None if session.started_at is None else parse_iso(session.started_at)
-        slot = None if started_ms is None else started_ms // SLOT_MS
+        return self.cost_of(Spent(
+            session.provider, session.dialect, session.model, started_ms, result.tokens, result.tokens_by_model,
+            result.model_calls,
+        ))  # fmt: skip
+
+    def cost_of(self, spent: Spent) -> float | None:
+        """As `of_result`, from the facts that it needs."""
+        tokens = spent.tokens
+        if is_displayed(spent.provider, spent.dialect) or tokens.input is None or tokens.output is None:
+            return None
+        models = shares_of(spent.model, tokens, spent.by_model)
+        slot = None if spent.started_ms is None else spent.started_ms // SLOT_MS
         costs = [
-            None if part.output is None else self._cost(Span(slot, model, model_calls=result.model_calls, tokens=Tokens(
+            None if part.output is None else self._cost(Span(slot, model, model_calls=spent.model_calls, tokens=Tokens(
                 part.input, part.cached, part.cache_write, part.cache_write_1h, part.output, part.reasoning
             )))
             for model, part in models.items()

@@ -13,7 +13,7 @@ from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import ToolResult
 from agentv_stages.model.tokens import TokenTotals, token_totals
 from agentv_stages.session.chain import SessionChain
-from agentv_stream.costs.rates import Rates
+from agentv_stream.costs.rates import Rates, Spent
 from agentv_stream.following.followed import Followed, Listener
 from agentv_stream.following.metric_families import Counter, Histogram, Page
 
@@ -97,12 +97,15 @@ class SessionMetrics(Listener):
         """Brings the contribution of a session up to date. Without `count` the difference is not counted."""
         used = self._of(session)
         totals, provider = chain.observer.totals, chain.provider.name
-        seen = (totals.tokens(), totals.cost_usd, chain.observer.facts.model)
+        whole = totals.tokens()
+        seen = (whole, totals.cost_usd, chain.observer.facts.model)
         if seen == used.seen:
             return
         used.seen = seen
-        tokens, reasoning = _by_model(chain)
-        reported, estimated = totals.cost_usd or 0.0, self._estimate(chain)
+        spent = _spent(chain, token_totals(whole))
+        tokens, reasoning = _by_model(spent)
+        reported = totals.cost_usd or 0.0
+        estimated = 0.0 if self._rates is None else self._rates.cost_of(spent) or 0.0
         if count:
             for key in tokens.keys() | used.tokens.keys():
                 change = tokens.get(key, 0) - used.tokens.get(key, 0)
@@ -133,11 +136,6 @@ class SessionMetrics(Listener):
             self._numbers[name] = session.number
         return used
 
-    def _estimate(self, chain: SessionChain) -> float:
-        if self._rates is None:
-            return 0.0
-        return self._rates.of_result(chain.observer.result([], lists=False)) or 0.0
-
     # --- families
 
     def write(self, page: Page) -> None:
@@ -154,16 +152,23 @@ class SessionMetrics(Listener):
         page.histogram("tool_call_duration_seconds", "Durations of tool calls by kind.", self.durations)
 
 
-def _by_model(chain: SessionChain) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
+def _spent(chain: SessionChain, tokens: TokenTotals) -> Spent:
+    facts, totals = chain.observer.facts, chain.observer.totals
+    return Spent(
+        chain.provider.name, chain.dialect.name, facts.model, facts.started_ms, tokens, totals.by_model(),
+        totals.state.model_calls,
+    )  # fmt: skip
+
+
+def _by_model(spent: Spent) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
     """Tokens by model and type, and reasoning by model; tokens of no known model have the session's model."""
-    totals, model = chain.observer.totals, chain.observer.facts.model or "unknown"
-    whole, models = totals.tokens(), totals.by_model()
-    parts = {name: _types(part) for name, part in models.items()}
-    rest = _types(token_totals(whole))
+    whole, model = _types(spent.tokens), spent.model or "unknown"
+    parts = {name: _types(part) for name, part in spent.by_model.items()}
+    rest = whole
     for part in parts.values():
         rest = {kind: count - part[kind] for kind, count in rest.items()}
     if min(rest.values()) < 0:  # the agent's total is less than its calls: it is not known which model has less
-        parts, rest = {}, _types(token_totals(whole))
+        parts, rest = {}, whole
     own = parts.setdefault(model, dict.fromkeys(rest, 0))
     parts[model] = {kind: own[kind] + count for kind, count in rest.items()}
     reasoning = {name: part.pop("reasoning") for name, part in parts.items()}
