@@ -140,9 +140,9 @@ def antigravity_database(path: Path) -> Counted:
             calls[name] = (calls[name][0], "error" if code or status == 7 else "ok")
         if 9 in metadata:
             usage = dict(fields(metadata[9]))
-            cached = usage.get(5, 0)
-            used.append({"input": usage.get(2, 0) + cached, "cached": cached, "output": usage[3],
-                         "reasoning": usage.get(9, 0)})  # fmt: skip
+            cached, written = usage.get(5, 0), usage.get(4, 0)  # the encoding leaves out zeros
+            used.append({"input": usage.get(2, 0) + cached + written, "cached": cached, "cache_write": written,
+                         "output": usage[3], "reasoning": usage.get(9, 0)})  # fmt: skip
     return counted(calls, added(used))
 
 

@@ -10,6 +10,7 @@ from agentv_stages.model.payload import json_in, to_raw
 
 SHELL = "run_command"
 MCP_DOOR = "call_mcp_tool"
+_REFUSED = ("permission check failed", "user denied permission", "User denied permission")
 _DISPLAY = ("toolAction", "toolSummary")  # sentences for people, in every call
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_any = msgspec.json.Decoder().decode
@@ -50,3 +51,8 @@ def _object(value: Raw) -> Raw:
 def _text(value: Raw | None) -> str | None:
     decoded: Any = None if value is None else _decode_any(value)
     return decoded if isinstance(decoded, str) else None
+
+
+def is_refusal(text: str) -> bool:
+    """Whether the text of an error says that the call was denied."""
+    return any(mark in text for mark in _REFUSED)

@@ -27,7 +27,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import epoch_ms, whole_ms
-from agentv_stages.providers.antigravity.calls import requested
+from agentv_stages.providers.antigravity.calls import is_refusal, requested
 
 LOSSES = (
     "cost, the folder",
@@ -55,13 +55,13 @@ class Call(Struct, gc=False):
 
 
 class Usage(Struct, gc=False):
-    """Tokens of a model call: `input` excludes cached ones, `output` includes thinking."""
+    """Tokens of a model call: `input` excludes cached ones, `output` includes thinking. Protobuf leaves out zeros."""
 
-    input: int | None = None
-    output: int | None = None
-    cache_write: int | None = None
-    cache_read: int | None = None
-    thinking: int | None = None
+    input: int = 0
+    output: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    thinking: int = 0
     response_id: str | None = None
 
 
@@ -181,7 +181,7 @@ class StepsDecoder:
             text = user.text or (user.items.text if user.items is not None else None) or ""
             batch.events.append(UserText(source, "", to_raw(text), step_id))
         elif step.type == PLANNER:
-            self._answer(step.planner or Planner(), model, step_id, source, batch)
+            self._answer(step, model, step_id, source, batch)
         elif metadata.call is not None and metadata.call.id:
             duration = whole_ms(completed - created) if created is not None and completed is not None else None
             self._result(step, metadata.call.id, duration, source, batch)
@@ -192,8 +192,8 @@ class StepsDecoder:
         else:
             batch.unknown_type(f"step/{step.type}", record)
 
-    def _answer(self, planner: Planner, model: str | None, step_id: str, source: Source, batch: Batch) -> None:
-        add = batch.events.append
+    def _answer(self, step: Step, model: str | None, step_id: str, source: Source, batch: Batch) -> None:
+        planner, add = step.planner or Planner(), batch.events.append
         if planner.thinking:
             add(Reasoning(source, "", step_id, to_raw(planner.thinking), model=model))
         if planner.response:
@@ -203,7 +203,8 @@ class StepsDecoder:
             call_id = call.id or f"{step_id}-{i}"
             add(ToolCall(source, f"-{i}", step_id, call_id, name, arguments, self.context.parent_call, model))
         status = ENDS.get(planner.stop or 0) if not planner.calls else None
-        if status is None and planner.response and not planner.calls and planner.stop is None:
+        ended = planner.stop is None and step.status in _DONE
+        if status is None and ended and planner.response and not planner.calls:
             status = "complete"
         if status is not None:
             add(SessionEnd(source, "", status))
@@ -218,6 +219,8 @@ class StepsDecoder:
         outcome: Outcome = "error" if step.status == FAILED or step.error or code else "ok"
         if step.status == CANCELLED:
             outcome = "cancelled"
+        elif step.error is not None and is_refusal(step.error):
+            outcome = "denied"
         if step.command is not None and code is None and outcome == "ok":
             code = 0  # protobuf leaves out zeros
         output = None if text is None else to_raw(text)
@@ -235,7 +238,7 @@ def _ms(time: Time | None) -> int | None:
 def _usage(source: Source, used: Usage, step_id: str, model: str | None) -> TokenUsage | None:
     if not any((used.input, used.output, used.cache_read)):
         return None
-    prompt = sum(count or 0 for count in (used.input, used.cache_read, used.cache_write))
+    prompt = used.input + used.cache_read + used.cache_write
     key = used.response_id or step_id
     tokens = (used.cache_read, used.cache_write, None, used.output, used.thinking)
     return TokenUsage(source, "", key, "call", model, prompt, *tokens)

@@ -30,7 +30,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import has_value, text_json, text_of
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import whole_ms
-from agentv_stages.providers.antigravity.calls import SHELL, requested
+from agentv_stages.providers.antigravity.calls import SHELL, is_refusal, requested
 from agentv_stages.providers.antigravity.wire import (
     Result,
     Step,
@@ -59,7 +59,6 @@ MOST_MISSING = 64
 _TIMEOUT = "the print timeout was over"
 _ENDED = ("DONE", "ERROR")
 _STATES = (*_ENDED, "ACTIVE")
-_REFUSED = ("permission check failed", "user denied permission")
 _KINDS = {"command": (SHELL,)}
 """What `denied_actions` calls an action, and the tools that do it. Others without output are not known to be denied."""
 _HELD = frozenset(tool for tools in _KINDS.values() for tool in tools)
@@ -300,7 +299,7 @@ def _tool_result(step: Step) -> tuple[Outcome | None, Raw | None]:
     if step.state != "ERROR" and error is None:
         return None, output
     message = "" if error is None else failure_text(error)
-    outcome: Outcome = "denied" if any(mark in message for mark in _REFUSED) else "error"
+    outcome: Outcome = "denied" if is_refusal(message) else "error"
     return outcome, error if output is None else output
 
 

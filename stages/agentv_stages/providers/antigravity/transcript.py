@@ -32,7 +32,7 @@ from agentv_stages.model.event import (
 from agentv_stages.model.payload import EMPTY_STRING, has_value, inner_json, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import parse_iso, whole_ms
-from agentv_stages.providers.antigravity.calls import SHELL, requested
+from agentv_stages.providers.antigravity.calls import SHELL, is_refusal, requested
 from agentv_stages.providers.antigravity.wire import Call, Entry, decode_entry
 
 # The place of a session's transcript: `<root>/brain/<session id>/.system_generated/logs/transcript.jsonl`.
@@ -81,7 +81,6 @@ _TYPES = {"list_dir": "LIST_DIRECTORY"} | {
     )
 }
 """The type of the result of a tool, where it has one of its own."""
-_REFUSED = ("permission check failed", "user denied permission", "User denied permission")
 _HEAD = 2048
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -238,7 +237,7 @@ def _answered(kind: str, calls: dict[str, str]) -> str | None:
 def _ending(entry: Entry, head: str, *, shell: bool) -> tuple[Outcome | None, int | None]:
     """How a call ended. A failed command has the status DONE; only its text reports the failure."""
     if entry.status == "ERROR":
-        return "denied" if any(mark in head for mark in _REFUSED) else "error", None
+        return "denied" if is_refusal(head) else "error", None
     verdict = _VERDICT.match(head) if shell else None
     if verdict is None:
         return "ok", None
