@@ -101,6 +101,19 @@ def test_a_file_that_speaks_of_a_denial_is_none(result: str, outcome: str | None
 
 
 @pytest.mark.parametrize(
+    ("result", "outcome"),
+    [("The user denied this operation and provided the following feedback:", "denied"), ("def slug", None)],
+)
+def test_what_the_user_says_in_place_of_an_approval_refuses_the_call(result: str, outcome: str | None) -> None:
+    tool = {"ts": 1, "type": "ask", "ask": "tool", "text": '{"tool":"readFile","path":"a"}'}
+    said = {"ts": 2, "type": "say", "say": "user_feedback", "text": "not this one"}
+    text = json.dumps({"request": f"[read_file for 'a'] Result:\n{result}"})
+    asked = {"ts": 3, "type": "say", "say": "api_req_started", "text": text}
+    (found,) = results(events_of(TASK, lines(tool, said, asked)))
+    assert found.outcome == outcome
+
+
+@pytest.mark.parametrize(
     ("content", "outcome"),
     [
         ([{"type": "text", "text": "The user denied this operation and provided this feedback"}], "denied"),
@@ -172,12 +185,6 @@ def test_the_history_beside_the_file_has_ids_outcomes_and_outputs() -> None:
     ]
     assert next(event.session_id for event in events if isinstance(event, SessionInfo)) == "17"
     assert len(results(events)) == 7
-
-
-def test_condensed_messages_which_roo_keeps_count_once() -> None:
-    summary = {"role": "user", "content": [{"type": "text", "text": "So far"}], "isSummary": True, "condenseId": "k"}
-    condensed = [{**message, "condenseParent": "k"} for message in HISTORY]
-    assert read_history(json.dumps([*condensed, summary]).encode()) == read_history(json.dumps(HISTORY).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'[{"role":"user","content":[{"type":"tool_use","id":7}]}]'])

@@ -252,6 +252,13 @@ def test_what_is_no_object_is_a_fault(value: bytes) -> None:
     assert faults == ["not-object"] * (1 + value.count(b","))
 
 
+def test_an_array_with_half_of_a_surrogate_pair_is_opened() -> None:
+    cut = says("cut \\ud83d", "msg_2").replace(b"\\\\u", b"\\u")
+    events, faults, _ = read(b"[" + says("first") + b"," + cut + b"]\n")
+    assert texts(events) == ["first", "cut \ufffd"]
+    assert faults == []
+
+
 def test_an_array_within_the_array_of_records_is_not_opened() -> None:
     events, faults, _ = read(b"[" + says("a", "m1") + b",[" + says("b", "m2") + b"]," + says("c", "m3") + b"]\n")
     assert (texts(events), faults) == (["a", "c"], ["not-object"])

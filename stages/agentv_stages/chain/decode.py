@@ -204,11 +204,15 @@ class Decode:
             text = data.decode("utf-8", "replace")
         try:
             value = read_json(text)
+            # e.g. half of a surrogate pair in a text, for which the array as it is was refused
+            clean = bytes(to_raw(value)) if isinstance(value, list) else b""
         except RecursionError:
             batch.fault("too-deep", record, "nested too deeply to be read")
             return
         except json.JSONDecodeError as error:
             self._salvage(text, record, batch, error)
+            return
+        if clean and self._explode(record.replaced(clean), batch):
             return
         self._typed(value, record, batch)
 
@@ -250,7 +254,10 @@ class Decode:
             elements = _array.decode(record.data)
         except REFUSED:
             return False
-        originals = _array.decode(record.raw) if record.raw else elements
+        try:
+            originals = _array.decode(record.raw) if record.raw else elements
+        except REFUSED:
+            originals = elements
         self._open_array(len(elements), batch)
         for i, (element, original) in enumerate(zip(elements, originals, strict=True)):
             inner = Record(bytes(original), record.offset, record.row + i)

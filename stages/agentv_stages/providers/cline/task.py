@@ -63,11 +63,13 @@ _FOLDER = re.compile(r"(?:\A|/)tasks/([^/]+)/ui_messages\.json(?:\.gz|\.zst)?\Z"
 
 
 class Open(Struct):
-    """The call that waits for the entry behind it. `index` is its place in the history beside the file."""
+    """The call that waits for the entry behind it. `index` is its place in the history beside the file; `asks`: the
+    user's answer is its result."""
 
     call_id: str
     output: str | None = None
     index: int | None = None
+    asks: bool = False
 
 
 class Held(Struct):
@@ -163,7 +165,7 @@ class TaskDecoder:
             else:
                 batch.ignore(kind)
             return
-        if kind not in NO_USE:
+        if kind not in NO_USE and self._ends_call(kind):
             request = _request(text) if kind in ("api_req_started", "deleted_api_reqs") else None
             denied = request is not None and DENIED.search(request.request or "") is not None
             self._close(source, "error" if kind in FAILURES else "denied" if denied else None, batch)
@@ -190,6 +192,16 @@ class TaskDecoder:
             batch.ignore(kind)
         else:
             batch.unknown_type(f"{entry.type}/{kind}", record)
+
+    def _ends_call(self, kind: str) -> bool:
+        """Whether the open call has ended. What the user says meanwhile may refuse it, which the next request tells; a
+        task that was left has no result of it."""
+        state = self.state
+        if state.open is None:
+            return True
+        if kind == "resume_task" and self._known(state.open) is None:
+            state.open = None
+        return kind not in PROMPTS or state.open is None or state.open.asks
 
     def _facts(self, entry: Entry, source: Source, batch: Batch) -> None:
         state, context = self.state, self.context
@@ -247,7 +259,7 @@ class TaskDecoder:
         call_id = f"call-{source.base_id}"
         if index is not None:
             state.at, call_id = index + 1, self._calls()[index].call_id
-        state.open = Open(call_id, None, index)
+        state.open = Open(call_id, None, index, kind == "followup")
         parent = self.context.parent_call
         batch.events.append(
             ToolCall(source, "", self._answer(entry, source), call_id, name, arguments, parent, state.model)
@@ -258,11 +270,15 @@ class TaskDecoder:
         waiting, self.state.open = self.state.open, None
         if waiting is None:
             return
-        known = self._calls()[waiting.index] if waiting.index is not None else None
-        output = None if waiting.output is None else to_raw(waiting.output)
-        if known is not None and known.outcome is not None:
+        output, known = None if waiting.output is None else to_raw(waiting.output), self._known(waiting)
+        if known is not None:
             outcome, output = known.outcome, known.output
         batch.events.append(ToolResult(source, "-result", waiting.call_id, output, outcome))
+
+    def _known(self, call: Open) -> Answered | None:
+        """The call in the history, where it has a result."""
+        found = self._calls()[call.index] if call.index is not None else None
+        return found if found is not None and found.outcome is not None else None
 
     def _calls(self) -> list[Answered]:
         if self._history is None:

@@ -86,6 +86,8 @@ class Message(Struct, gc=False):
 
 class Arguments(Struct, gc=False):
     path: str | None = None
+    server_name: str | None = None
+    tool_name: str | None = None
 
 
 decode_entry = Decoder(Entry).decode
