@@ -214,6 +214,16 @@ def test_an_answer_that_grows_within_a_second_changes_the_revision(path: Path) -
     assert len(seen) == 3
 
 
+def test_a_change_of_any_column_changes_the_revision(path: Path) -> None:
+    """Only the first payload counted, which is null in answers of Hermes that call no tool."""
+    with closing(Crush(path)) as agent:
+        simple(agent)
+        before = revisions(path)[0].state
+        agent.database.execute("UPDATE messages SET model = model || ' (fast)' WHERE model IS NOT NULL")
+        agent.database.commit()
+        assert revisions(path)[0].state != before
+
+
 def test_messages_are_counted_without_reading_their_texts(path: Path) -> None:
     """A look at a database of 1 GB took 18 s; followers take one again and again."""
     with closing(Crush(path)) as agent:

@@ -137,6 +137,10 @@ def test_the_removal_lies_ahead_of_this_release() -> None:
             "targets.yaml:2: unknown provider 'codx'; did you mean 'codex'?",
         ),
         (
+            "targets:\n  - {name: t, provider: swe-agent}\n",
+            "targets.yaml:2: `run` cannot start 'swe-agent': no command of it that prints a stream is known",
+        ),
+        (
             "targets:\n  - name: t\n    provider: codex\n    stream_logs: raw\n",
             "targets.yaml:4: unknown setting of targets 'stream_logs'; did you mean 'stream_log'?",
         ),

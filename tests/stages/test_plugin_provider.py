@@ -331,42 +331,68 @@ def test_the_conformance_kit_passes_the_plugin_of_the_page(
     site = tmp_path / "site"
     shutil.copytree(plugin, site)
     code, text = kit(kits, site)
-    assert (code, "8 passed" in text) == (0, True), text
+    assert (code, "10 passed" in text) == (0, True), text
 
 
+DECODE = "line = decode_line(record.data)"
 BROKEN = {
-    "test_it_takes_no_other_log": ('isinstance(line.get("abacus"), str)', "line"),
-    "test_detection": ("return 1.0 if head and", "return 0.0 if head and"),
-    "test_laws": (
+    "another agent's log": ("test_it_takes_no_other_log", 'isinstance(line.get("abacus"), str)', "line"),
+    "its own log": ("test_detection", "return 1.0 if head and", "return 0.0 if head and"),
+    "one id for two events": (
+        "test_laws",
         'add(ToolResult(source, "", line.call',
         'add(SessionInfo(source, "", line.call)); add(SessionInfo(source, "", line.call',
     ),
-    "test_odd_shapes": (
+    "state of all decoders": ("test_laws", "self.state = State()", "self.state = SHARED"),
+    "no JSON": ("test_laws", "answer, line.text, model", "answer, Raw(b'Reading it'), model"),
+    "input without cache": ("test_laws", "total = line.in_ + line.from_cache", "total = line.in_ - 400"),
+    "used and refused": (
+        "test_odd_shapes",
         "kind = batch.events.append, line.abacus",
         "kind = batch.events.append, line.abacus\n"
         "        add(UserText(source, '', line.text, 'x')); decode_line(line.text)",
     ),
-    "test_reading": ('batch.ignore("tick")', "batch.unknown_type(kind, record)"),
-    "test_facts": (
+    "not UTF-8": ("test_odd_shapes", DECODE, "1 / (b'\\xff' not in record.data)\n        " + DECODE),
+    "depth": ("test_odd_shapes", DECODE, "1 / (b'[' * 4_000 not in record.data)\n        " + DECODE),
+    "growing state": ("test_memory", DECODE, "SHARED.seen.append(record.offset)\n        " + DECODE),
+    "unknown type": ("test_reading", 'batch.ignore("tick")', "batch.unknown_type(kind, record)"),
+    "lost result": ("test_reading", 'elif kind == "done":', 'elif kind == "done" and line.call != "c2":'),
+    "tokens twice": ("test_figures", "output=made)", "output=made and 2 * made)"),
+    "outcome": ("test_figures", '"error" if line.code else "ok"', '"ok"'),
+    "no end": (
+        "test_facts",
         'About("abacus run --json PROMPT", versions="0.3", end="`bye`")',
         'About("abacus run --json PROMPT")',
     ),
-    "test_every_dialect_has_a_log": ('"abacus-json",\n            detect', '"abacus-lines",\n            detect'),
+    "no log": (
+        "test_every_dialect_has_a_log",
+        '"abacus-json",\n            detect',
+        '"abacus-lines",\n            detect',
+    ),
 }
-"""A test of the kit, and the change of the plug-in for which it fails."""
+"""What is wrong with a plug-in: the test of the kit that finds it, and the change that makes it wrong."""
+SHARED = """class Shared(Struct):
+    model: str | None = None
+    seen: list[int] = []
 
 
-@pytest.mark.parametrize("name", list(BROKEN))
+SHARED = Shared()
+
+
+class State("""
+
+
+@pytest.mark.parametrize("wrong", list(BROKEN))
 def test_the_conformance_kit_finds_a_broken_plugin(
-    kits: "subprocess.Popen[str]", plugin: Path, tmp_path: Path, name: str
+    kits: "subprocess.Popen[str]", plugin: Path, tmp_path: Path, wrong: str
 ) -> None:
     site = tmp_path / "site"
     shutil.copytree(plugin, site, ignore=shutil.ignore_patterns("__pycache__"))
-    before, after = BROKEN[name]
+    name, before, after = BROKEN[wrong]
     texts = {path: path.read_text(encoding="utf-8") for path in (site / "abacus_agent").glob("*.py")}
     assert sum(before in text for text in texts.values()) == 1
     for path, text in texts.items():
-        path.write_text(text.replace(before, after), encoding="utf-8")
+        path.write_text(text.replace(before, after).replace("class State(", SHARED), encoding="utf-8")
     code, text = kit(kits, site, "-k", name)
     assert code == 1 and re.search(rf"^FAILED .*::{name}\b", text, re.MULTILINE), text
 

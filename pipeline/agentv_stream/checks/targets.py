@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentv_stages.model.provider import Start
+from agentv_stages.providers import all_providers
 from agentv_stages.trajectory.config import MOST
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.agent_kinds import MODEL, OTHER_KINDS, PROMPT, SETTINGS, agent_kinds
@@ -220,6 +221,9 @@ class _Reader:
         if low not in agent_kinds() and kind.lower() not in OTHER_KINDS and low not in OTHER_KINDS:
             known = (*agent_kinds(), *OTHER_KINDS)
             if not isinstance(target.get("command"), str | list) or nearly(kind, known, SLIP) is not None:
+                if any(low in (provider.name, *provider.aliases) for provider in all_providers()):
+                    trouble = f"`run` cannot start {kind!r}: no command of it that prints a stream is known"
+                    raise self.document.error((*at, "provider"), trouble)
                 raise self.document.error((*at, "provider"), f"unknown provider {kind!r}", known, kind)
             low = "cli"  # a provider of the user's own, .agentv/providers/<kind>.*
         if "byok" in target:

@@ -67,9 +67,11 @@ class TableStore:
 
     @property
     def row_tables(self) -> tuple[RowTable, ...]:
-        """An answer grows within one second, in which its time stays the same: its length shows that."""
+        """An answer grows within one second, in which its time stays the same: the length of its columns shows that."""
         table = self.table
-        return (RowTable(table.messages, table.session_of, table.changed, f"length({table.payloads[0]})"),)
+        columns = [name for name in table.message_columns if name in self.tables[table.messages]]
+        size = " + ".join(f"coalesce(length({name}), 0)" for name in columns)
+        return (RowTable(table.messages, table.session_of, table.changed, size),)
 
     def opening(self, session: StoredSession) -> bytes:
         facts = self.table.facts

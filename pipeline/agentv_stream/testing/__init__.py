@@ -9,7 +9,14 @@ if TYPE_CHECKING:
     from agentv_stream.testing.agent import Agent
     from agentv_stream.testing.conformance import ProviderTests
     from agentv_stream.testing.expectation import Expectation, Used
-    from agentv_stream.testing.laws import check_laws, check_odd_shapes, record_log, record_values
+    from agentv_stream.testing.laws import (
+        check_hostile,
+        check_laws,
+        check_memory,
+        check_odd_shapes,
+        record_log,
+        record_values,
+    )
     from agentv_stream.testing.trajectory import Trajectory
 
 __all__ = [
@@ -18,7 +25,9 @@ __all__ = [
     "ProviderTests",
     "Trajectory",
     "Used",
+    "check_hostile",
     "check_laws",
+    "check_memory",
     "check_odd_shapes",
     "record_log",
     "record_values",
@@ -26,7 +35,9 @@ __all__ = [
 _MODULES = {
     "Used": "expectation",
     "ProviderTests": "conformance",
-    **dict.fromkeys(("check_laws", "check_odd_shapes", "record_log", "record_values"), "laws"),
+    **dict.fromkeys(
+        ("check_hostile", "check_laws", "check_memory", "check_odd_shapes", "record_log", "record_values"), "laws"
+    ),
 }
 
 if not TYPE_CHECKING:

@@ -4,7 +4,10 @@
         provider = PROVIDER
         logs = {"abacus-json": ["abacus.jsonl"]}
 
-pytest runs a test for each log and each rule. Paths are relative to the file of the tests.
+        figures = {"abacus.jsonl": {"status": "complete", "calls": 3, "failed": 1, "input": 1500, "output": 120}}
+
+pytest runs a test for each log and each rule. Paths are relative to the file of the tests; a database gives a log for
+each of its sessions, `state.db::SESSION`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +17,28 @@ from typing import ClassVar
 
 import pytest
 
+from agentv_stages.figures.result import Result
 from agentv_stages.model.batch import Record
+from agentv_stages.model.event import FAILED_OUTCOMES, UserText
 from agentv_stages.model.provider import MODEL, PROMPT, Dialect, Provider
+from agentv_stages.model.store import StoreTable
 from agentv_stages.providers import all_providers, get_provider
 from agentv_stages.session.detect import rank
+from agentv_stream.discovery.places import is_database
+from agentv_stream.errors import SourceError
+from agentv_stream.stores.opening import list_sessions
+from agentv_stream.stores.rows import read_session
+from agentv_stream.stores.store import STORE_SIGN, split_stored, without_children
 from agentv_stream.summary import summarize
-from agentv_stream.testing.laws import check_laws, check_odd_shapes, head_of, record_log
+from agentv_stream.testing.laws import (
+    check_hostile,
+    check_laws,
+    check_memory,
+    check_odd_shapes,
+    decode,
+    head_of,
+    record_log,
+)
 
 _HERE = Path(__file__)
 _SHIPPED = _HERE.with_name("fixtures")  # of the wheel
@@ -36,8 +55,30 @@ def fixtures() -> Iterator[tuple[str, Path]]:
 
 
 @cache
-def _records(path: Path) -> tuple[Record, ...]:
-    return tuple(record_log(path.read_bytes()))
+def _data(place: Path) -> bytes:
+    """The bytes of a log: of a file, or of a session in a database. Raises: SourceError."""
+    store, session = split_stored(str(place))
+    return b"\n".join(read_session(store, session)) if session else place.read_bytes()
+
+
+@cache
+def _records(place: Path) -> tuple[Record, ...]:
+    return tuple(record_log(_data(place)))
+
+
+def _places(path: Path) -> list[Path]:
+    """The log at a path; for a database each of its sessions."""
+    if not is_database(str(path)):
+        return [path]
+    try:
+        return [Path(f"{path}{STORE_SIGN}{session.id}") for session in without_children(list_sessions(path))]
+    except SourceError:
+        return [path]  # its tests show what is wrong
+
+
+@cache
+def _result(place: Path) -> Result:
+    return summarize(_data(place) if split_stored(str(place))[1] else place)
 
 
 def check_detection(provider: Provider, dialect: Dialect, records: Sequence[Record]) -> None:
@@ -77,6 +118,10 @@ def check_facts(provider: Provider) -> None:
         assert dialect.about.made_by, f"{dialect.name}: `about` does not say how to get such a log"
         assert dialect.about.end, f"{dialect.name}: `about` does not say how a run ends"
         assert not isinstance(dialect.losses, str), f"{dialect.name}: losses are a tuple of texts"
+    for other in all_providers():
+        if other.name != provider.name:
+            taken = {other.name, *other.aliases} & {provider.name, *provider.aliases}
+            assert not taken, f"{other.name} has the names {sorted(taken)} already"
     natives = [row.native for row in provider.tools.rows]
     assert len(set(natives)) == len(natives), f"several rows of one tool: {sorted(natives)}"
     start = provider.start
@@ -86,31 +131,80 @@ def check_facts(provider: Provider) -> None:
         assert any(dialect.live for dialect in provider.dialects), "`run` starts the agent, but no dialect is live"
     for root in provider.roots:
         assert root.patterns and not root.default.endswith("/"), f"the root {root.default} has no pattern"
+        assert not isinstance(root.patterns, str), f"the patterns of the root {root.default} are a tuple of texts"
+    if provider.store is not None:
+        assert provider.store.provider == provider.name, "`store` has another provider's name"
+        searched = any(root.database for root in provider.roots) or not provider.roots
+        assert searched, "no root is a database, so `store` is never searched"
+        assert any(dialect.stored for dialect in provider.dialects), "no dialect is `stored`: its rows are in `store`"
+    if isinstance(provider.store, StoreTable):
+        assert "id" in provider.store.message_columns, "messages are known by their column `id`"
 
 
-LOSSES = (("cost", "cost_usd"), ("tokens", "input"))
-"""Words of a loss, and the figure that must then be null."""
+LOSSES = (("cost", "cost_usd"), ("tokens", "input"), ("times", "duration_ms"), ("times", "call_ms"))
+"""Words of a loss, and the figure that must then be null; `call_ms` is the time of all calls."""
 
 
-def check_reading(provider: Provider, dialect: Dialect, path: Path) -> None:
-    """The log is read without faults and unknown records, and has no figure that its losses deny."""
-    result = summarize(path)
+def check_reading(provider: Provider, dialect: Dialect, place: Path) -> None:
+    """The log is read without faults and unknown records, has no figure that its losses deny, and each call of a
+    complete session has a result."""
+    result, name = _result(place), place.name
     assert (result.session.provider, result.session.dialect) == (provider.name, dialect.name)
-    assert not result.faults, f"faults in {path.name}: {dict(result.faults)}"
-    assert not result.unknown, f"record types that the decoder does not know in {path.name}: {dict(result.unknown)}"
-    assert result.events, f"{path.name} gives no event"
-    figures = {"cost_usd": result.cost_usd, "input": result.tokens["input"]}
+    assert not result.faults, f"faults in {name}: {dict(result.faults)}"
+    assert not result.unknown, f"record types that the decoder does not know in {name}: {dict(result.unknown)}"
+    assert result.events, f"{name} gives no event"
+    durations = [tool.total_ms for tool in result.tool_use_summary.tools.values() if tool.total_ms is not None]
+    figures = {"cost_usd": result.cost_usd, "input": result.tokens["input"], "duration_ms": result.duration_ms}
+    figures["call_ms"] = sum(durations) if durations else None
     for loss in dialect.losses:
-        for word, name in LOSSES:
-            if loss == word or loss.startswith((f"{word},", f"{word} (")):
-                assert figures[name] is None, f"{dialect.name} loses {loss!r}, but {name} is {figures[name]}"
+        for word, figure in LOSSES:
+            if loss == word or loss.startswith((f"{word},", f"{word} (", f"{word} and ")):
+                assert figures[figure] is None, f"{dialect.name} loses {loss!r}, but {figure} is {figures[figure]}"
+    if not any("time" in loss for loss in dialect.losses):
+        assert result.session.started_at is not None, f"{name} gives no time, which no loss of {dialect.name} says"
+    open_calls = result.tool_use_summary.by_outcome.get("unpaired", 0)
+    assert result.status != "complete" or not open_calls, f"{name} is complete, but {open_calls} calls have no result"
+
+
+NEEDED_FIGURES = frozenset(("status", "prompts", "calls", "failed", "input", "output"))
+
+
+def check_figures(dialect: Dialect, place: Path, expected: Mapping[str, object]) -> None:
+    """The figures are those that the author has counted: `status`, `prompts` of the user, `calls` and the `failed` ones
+    among them, tokens (`input` with cached ones, `cached`, `output`), `turns`, `edits`, `cost_usd`, calls by tool
+    (`tools`); None for what the log does not say."""
+    missing = NEEDED_FIGURES - expected.keys()
+    assert not missing, f"count {sorted(missing)} of {place.name} by hand, and write them into `figures`"
+    result, prompts = _result(place), set[str]()
+    for event in decode(dialect, _records(place)).events:
+        if isinstance(event, UserText) and not event.injected and event.text.strip():
+            prompts.add(event.message_id or str(event.source.row))
+    summary = result.tool_use_summary
+    found: dict[str, object] = {
+        "status": result.status,
+        "prompts": len(prompts),
+        "turns": summary.turns,
+        "calls": summary.total_tool_calls,
+        "failed": sum(summary.by_outcome.get(outcome, 0) for outcome in FAILED_OUTCOMES),
+        "edits": sum(stream.edits for stream in summary.by_stream.values()),
+        "input": result.tokens["input"],
+        "cached": result.tokens["cached"],
+        "output": result.tokens["output"],
+        "cost_usd": result.cost_usd,
+        "tools": dict(summary.by_tool),
+    }
+    unknown = sorted(expected.keys() - found.keys())
+    assert not unknown, f"`figures` of {place.name} has {unknown}; there are {sorted(found)}"
+    assert {name: found[name] for name in expected} == dict(expected), f"the figures of {place.name}"
 
 
 class ProviderTests:
-    """Tests of a provider. Give a subclass `provider`, and `logs`: the paths of logs by the name of their dialect."""
+    """Tests of a provider. Give a subclass `provider`, `logs`: the paths of logs by the name of their dialect, and
+    `figures`: for the name of each log, the figures that you have counted (`check_figures`)."""
 
     provider: ClassVar[Provider]
     logs: ClassVar[Mapping[str, Sequence[str]]]
+    figures: ClassVar[Mapping[str, Mapping[str, object]]] = {}
 
     @pytest.fixture
     def log(self, request: pytest.FixtureRequest) -> tuple[Dialect, Path]:
@@ -134,6 +228,10 @@ class ProviderTests:
 
     def test_odd_shapes(self, log: tuple[Dialect, Path]) -> None:
         check_odd_shapes(self.provider, _records(log[1]))
+        check_hostile(log[0], _records(log[1]))
+
+    def test_memory(self, log: tuple[Dialect, Path]) -> None:
+        check_memory(log[0], _records(log[1]))
 
     def test_detection(self, log: tuple[Dialect, Path]) -> None:
         check_detection(self.provider, log[0], _records(log[1]))
@@ -142,6 +240,9 @@ class ProviderTests:
     def test_reading(self, log: tuple[Dialect, Path]) -> None:
         check_reading(self.provider, *log)
 
+    def test_figures(self, log: tuple[Dialect, Path]) -> None:
+        check_figures(*log, self.figures.get(log[1].name, {}))
+
 
 def parametrize_logs(metafunc: pytest.Metafunc) -> None:
     """One test for each log of a subclass of `ProviderTests`; the plugin of pytest calls it."""
@@ -149,5 +250,6 @@ def parametrize_logs(metafunc: pytest.Metafunc) -> None:
     if "log" not in metafunc.fixturenames or tests is None or not issubclass(tests, ProviderTests):
         return
     folder = metafunc.definition.path.parent
-    found = [(dialect, folder / path) for dialect, paths in tests.logs.items() for path in paths]
+    logs = [(dialect, folder / path) for dialect, paths in tests.logs.items() for path in paths]
+    found = [(dialect, place) for dialect, path in logs for place in _places(path)]
     metafunc.parametrize("log", found, ids=[path.name for _, path in found], indirect=True)

@@ -20,6 +20,7 @@ class StoreTable(Struct, frozen=True):
     """The database of an agent. `facts` names the columns of `sessions` for `id`, `parent_id`, `title`, `version`,
     `directory`, `created`, `updated`; times are seconds, milliseconds or ISO texts in UTC.
 
+    `message_columns` include `id`, a key of the table: a message without one is left out.
     A line of the dialect is `{"session": {…}}` or `{"message": {…}}` with the columns of the row, as far as they are in
     `session_columns` and `message_columns`; texts in `payloads` are JSON. `totals` are columns of the session that
     change until its end: they come in a last line, `{"totals": {…}}`. `order` sorts messages, `changed` is the column
