@@ -83,6 +83,31 @@ def test_both_versions_of_the_tables_are_read(database: Path) -> None:
     assert found_at["conv-1"] == "kiro-conversation"
 
 
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (' {"conversation_id": "conv-7", "history": []}', "conv-7"),
+        ('{"history": [], "conversation_id": "conv-8"}', "conv-8"),
+        ('{"conversation_id": "con\\u0076-9", "history": []}', "conv-9"),
+        ('{"conversation_id": "conv-6", "history": [', "conv-6"),
+        ('{"conversation_id": 5}', "/odd"),
+        ("{}", "/odd"),
+        ("no JSON", "/odd"),
+        (b"{", "/odd"),
+        (7, "/odd"),
+    ],
+)
+def test_the_id_of_a_document_is_found_without_reading_it_where_it_begins_with_it(
+    database: Path, value: object, name: str
+) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("INSERT INTO conversations VALUES ('/odd', ?)", (value,))
+        connection.commit()
+    assert name in {session.id for session in list_sessions(database)}
+    assert name in {revision.session.id for revision in revisions(database)}
+    assert len(list(read_session(database, name))) == 1
+
+
 def test_a_conversation_that_grows_has_final_elements_and_another_revision(database: Path) -> None:
     before = {revision.session.id: revision for revision in revisions(database)}
     assert [row.final for row in read_rows(database, "conv-1")] == [True, True, True, False]

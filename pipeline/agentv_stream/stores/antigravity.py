@@ -40,7 +40,7 @@ class AntigravityStore:
     unread: tuple[str, ...] = ()
     row_tables: tuple[RowTable, ...] = (RowTable("steps", f"({_SESSION})", size=_SIZE),)
 
-    def sessions(self) -> list[StoredSession]:
+    def sessions(self, family: str | None = None) -> list[StoredSession]:
         first, last = (self._created(order) for order in ("", "DESC"))
         return [StoredSession(self._id(), PROVIDER, None, None, None, None, first, last, self._model())]
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from agentv_stream.stores.database import Database, text, whole
+from agentv_stream.stores.database import Database, Memory, text, whole
 from agentv_stream.stores.opening import open_store, unread_part
 from agentv_stream.stores.store import RowTable, StoredSession, without_children
 
+MOST_KEPT = 4  # times of documents for each session
 NEWEST = 128  # rows of a table that are read again at every look
 _SIZES = 1 << 20
 _STATES = 1 << 62
@@ -47,6 +48,7 @@ class Changes:
         self.unread: str | None = None
         self._path = Path(path)
         self._counted: dict[str, _Counted] = {}
+        self._memory: Memory = {}
 
     def revisions(self, count: bool = True) -> list[Revision]:
         """The sessions that are not children, each with its revision. Without `count` only the newest rows are read.
@@ -55,8 +57,12 @@ class Changes:
         """
         with open_store(self._path, patient=False) as store:
             self.unread = unread_part(self._path, store)
-            sessions = {session.id: session for session in store.sessions()}
             connection = store.connection
+            if connection is not None:
+                connection.memory = self._memory
+            sessions = {session.id: session for session in store.sessions()}
+            if len(self._memory) > MOST_KEPT * len(sessions):
+                self._memory.clear()  # most of it is about rows that were replaced
             tables = self._tables(connection, store.row_tables, count) if connection is not None else []
         sums: dict[str, tuple[int, int]] = {}
         for name, session in sessions.items():

@@ -23,6 +23,9 @@ from agentv_stages.model.times import epoch_ms
 from agentv_stream.errors import SourceError
 from agentv_stream.sources.files import is_file
 
+Memory = dict[tuple[str, int, int | None], tuple[int | None, int | None]]
+"""The times of documents by table, row and length."""
+
 Tables = Mapping[str, frozenset[str]]
 """The columns of each table of a database, by the table's name."""
 
@@ -44,10 +47,13 @@ class ForeignStore(StoreError):
 
 
 class Database(sqlite3.Connection):
-    """An open database. `before` is the state of a file that is read without locks."""
+    """An open database. `before` is the state of a file that is read without locks. `memory` is the caller's: it keeps
+    what is expensive to read between two readings.
+    """
 
     path = Path()
     before: "_State | None" = None
+    memory: "Memory"
 
     def check(self) -> None:
         """Raises: StoreError when the file was written after it was opened: what was read may be half of a change."""
@@ -85,7 +91,7 @@ def connect(path: Path, patient: bool = True) -> Generator[Database]:
 def _open(path: Path, options: str) -> Database:
     uri = f"file:{quote(str(path.absolute()))}?{options}"
     database = sqlite3.connect(uri, BUSY_SECONDS, uri=True, check_same_thread=False, factory=Database)
-    database.text_factory = bytes
+    database.text_factory, database.memory = bytes, {}
     return database
 
 
@@ -149,6 +155,14 @@ def tables_of(connection: sqlite3.Connection) -> Tables:
     for table, column in connection.execute(query):
         found.setdefault(text(table) or "", set()).add(text(column) or "")
     return {table: frozenset(columns) for table, columns in found.items()}
+
+
+def in_family(tables: Collection[str], child: str, parent: str, name: str) -> tuple[str, tuple[str, ...]]:
+    """A condition that is true for a session and all below it, with its value; `child` and `parent` are the columns
+    with the ids of a session and of its parent."""
+    links = " UNION ALL ".join(f"SELECT {child} AS child, {parent} AS parent FROM {table}" for table in tables)
+    below = f"SELECT child FROM ({links}) JOIN family ON parent = family.name"
+    return f"{child} IN (WITH RECURSIVE family(name) AS (SELECT ? UNION {below}) SELECT name FROM family)", (name,)
 
 
 def newer_tables(connection: sqlite3.Connection, tables: Tables, known: Collection[str]) -> tuple[str, ...]:

@@ -1,6 +1,13 @@
-"""A store in which a row holds a whole session as a JSON document, as an agent's `DocumentTable` describes it."""
+"""A store in which a row holds a whole session as a JSON document, as an agent's `DocumentTable` describes it.
 
+A document may have megabytes, and SQLite reads through it to reach a column behind it, or to measure it. So the length
+and the id at the beginning of a document come from a blob handle, which reads a page or two.
+"""
+
+import re
+import sqlite3
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -14,6 +21,7 @@ from agentv_stream.stores.database import Database, Tables, newer_tables, text, 
 from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
+HEAD = 4096
 _encode = msgspec.json.Encoder().encode
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _elements = msgspec.json.Decoder(list[Raw]).decode
@@ -41,33 +49,43 @@ class DocumentStore:
     known: tuple[str, ...]
     unread: tuple[str, ...]
 
-    def sessions(self) -> list[StoredSession]:
-        found: dict[str, StoredSession] = {}
+    def __post_init__(self) -> None:
+        self.connection.create_function("document_id", 2, self._document_id)
+        self.connection.create_function("document_length", 2, self._document_length)
+
+    def sessions(self, family: str | None = None) -> list[StoredSession]:
+        table, found = self.table, dict[str, StoredSession]()
         for name in self.known:
-            table = self.table
-            columns = (
-                table.directory,
-                self._id(name),
-                self._column(name, table.created),
-                self._column(name, table.updated),
-            )
-            for row in self.connection.execute(f"SELECT {', '.join(columns)} FROM {name}"):
-                folder, session, created, updated = row
-                session_id = text(session) or text(folder)
-                if session_id:
-                    times = (time_ms(whole(created)), time_ms(whole(updated)))
-                    stored = StoredSession(session_id, table.provider, None, None, text(folder), None, *times)
-                    found.setdefault(session_id, stored)
+            query = f"SELECT rowid, {table.directory}, {self._name(name)} FROM {name}"
+            for rowid, folder, session in self.connection.execute(query):
+                session_id = text(session)
+                if session_id and family in (None, session_id) and session_id not in found:
+                    times = self._times(name, rowid)
+                    found[session_id] = StoredSession(
+                        session_id, table.provider, None, None, text(folder), None, *times
+                    )
         return list(found.values())
+
+    def _times(self, name: str, rowid: int) -> tuple[int | None, int | None]:
+        columns = [self._column(name, column) for column in (self.table.created, self.table.updated)]
+        if columns == ["NULL", "NULL"]:
+            return None, None
+        key = (name, rowid, self._document_length(name, rowid))
+        memory = self.connection.memory
+        with suppress(sqlite3.DatabaseError):  # a damaged page of the document, which other sessions do not need
+            if key not in memory:
+                query = f"SELECT {', '.join(columns)} FROM {name} WHERE rowid = ?"
+                created, updated = self.connection.execute(query, (rowid,)).fetchone()
+                memory[key] = (time_ms(whole(created)), time_ms(whole(updated)))
+        return memory.get(key, (None, None))
 
     @property
     def row_tables(self) -> tuple[RowTable, ...]:
-        """Where no column has the time of writing, the length of a document shows changes; SQLite reads it for that."""
-        return tuple(RowTable(name, self._name(name), *self._changed(name)) for name in self.known)
-
-    def _changed(self, name: str) -> tuple[str, str]:
-        updated = self._column(name, self.table.updated)
-        return ("0", f"length({self.table.document})") if updated == "NULL" else (updated, "0")
+        """The length of a document shows changes: the time of writing stands behind it."""
+        return tuple(
+            RowTable(name, self._name(name), size=f"coalesce(document_length('{name}', {name}.rowid), 0)")
+            for name in self.known
+        )
 
     def _name(self, name: str) -> str:
         """The id of a row's session, as SQL."""
@@ -100,11 +118,24 @@ class DocumentStore:
         return []
 
     def _id(self, name: str) -> str:
-        table = self.table
-        if table.id in self.tables[name]:
-            return table.id
-        document = table.document
-        return f"CASE WHEN json_valid({document}) THEN json_extract({document}, '$.{table.id}') END"
+        return self.table.id if self.table.id in self.tables[name] else f"document_id('{name}', {name}.rowid)"
+
+    def _document_length(self, name: str, rowid: int) -> int | None:
+        """The length of a document in bytes; None for a cell that is neither text nor blob, or is damaged."""
+        with suppress(sqlite3.Error), self.connection.blobopen(name, self.table.document, rowid, readonly=True) as blob:
+            return len(blob)
+        return None
+
+    def _document_id(self, name: str, rowid: int) -> str | None:
+        """The id in a document, which mostly begins with it."""
+        begin = rb'\s*\{\s*"%s"\s*:\s*("[^"\\]*")' % self.table.id.encode()
+        with suppress(sqlite3.Error, *REFUSED):
+            with self.connection.blobopen(name, self.table.document, rowid, readonly=True) as blob:
+                begun = re.match(begin, blob.read(HEAD))
+                blob.seek(0)
+                value = begun[1] if begun is not None else _members(readable(blob.read())).get(self.table.id, b"null")
+            return msgspec.json.decode(value, type=str)
+        return None
 
     def _column(self, name: str, column: str) -> str:
         """A column's name in a query; NULL where the table does not have it."""

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from agentv_stages.model.store import Stage
-from agentv_stream.stores.database import Database, StoreError, Tables, newer_tables, text, time_ms, whole
+from agentv_stream.stores.database import Database, StoreError, Tables, in_family, newer_tables, text, time_ms, whole
 from agentv_stream.stores.opencode_lines import (
     PROVIDER,
     facts_line,
@@ -73,17 +73,20 @@ class OpenCodeDatabase:
     unread: tuple[str, ...]
     removed: dict[str, dict[str, RemovedMessage]] = field(default_factory=dict[str, dict[str, RemovedMessage]])
 
-    def sessions(self) -> list[StoredSession]:
+    def sessions(self, family: str | None = None) -> list[StoredSession]:
         found: dict[str, StoredSession] = {}
+        related = [place for place in self.places if "parent_id" in self.tables[place]]
+        one = family is not None and len(related) == len(self.places)
+        where, values = in_family(related, "id", "parent_id", family or "") if one else ("1", ())
         for place in self.places:
-            for session in self._sessions_in(place):
+            for session in self._sessions_in(place, where, values):
                 found.setdefault(session.id, session)
         return list(found.values())
 
-    def _sessions_in(self, place: str) -> Iterator[StoredSession]:
+    def _sessions_in(self, place: str, where: str, values: tuple[str, ...]) -> Iterator[StoredSession]:
         known = self.tables[place]
         columns = [name if name in known else "NULL" for name in _COLUMNS]
-        for row in self.connection.execute(f"SELECT id, {', '.join(columns)} FROM {place}"):
+        for row in self.connection.execute(f"SELECT id, {', '.join(columns)} FROM {place} WHERE {where}", values):
             name = text(row[0])
             if name:
                 created, updated, idle = time_ms(row[5]), time_ms(row[6]), time_ms(row[8])

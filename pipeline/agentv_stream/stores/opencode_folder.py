@@ -59,7 +59,7 @@ class OpenCodeFolder:
     unread: tuple[str, ...] = ()
     row_tables: tuple[RowTable, ...] = ()
 
-    def sessions(self) -> list[StoredSession]:
+    def sessions(self, family: str | None = None) -> list[StoredSession]:
         found: dict[str, StoredSession] = {}
         for file in sorted((self.root / "session").glob("*/*.json")):
             try:

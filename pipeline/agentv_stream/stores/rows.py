@@ -62,7 +62,7 @@ def read_rows(
     Raises: StoreError when the store cannot be read or has no such session.
     """
     with open_store(Path(path), patient=read is None) as store:
-        sessions = {session.id: session for session in store.sessions()}
+        sessions = {session.id: session for session in store.sessions(session_id)}
         if session_id not in sessions:
             more = f"; tables of a later version are not read: {', '.join(store.unread)}" if store.unread else ""
             raise StoreError(f"no session {session_id!r} in {path}{more}")

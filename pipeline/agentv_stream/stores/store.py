@@ -70,7 +70,9 @@ class Store(Protocol):
     @property
     def row_tables(self) -> tuple[RowTable, ...]: ...
 
-    def sessions(self) -> list[StoredSession]: ...
+    def sessions(self, family: str | None = None) -> list[StoredSession]:
+        """All sessions; with `family` at least those that it needs: this session, its child sessions, theirs."""
+        ...
 
     def opening(self, session: StoredSession) -> bytes:
         """The first line of a session: a JSON object with its facts."""

@@ -11,7 +11,7 @@ from agentv_stages.model.payload import one_line
 from agentv_stages.model.store import Stage, StoreTable
 from agentv_stages.model.times import parse_iso
 from agentv_stages.providers import store_providers
-from agentv_stream.stores.database import Database, Tables, newer_tables, text, time_ms, whole
+from agentv_stream.stores.database import Database, Tables, in_family, newer_tables, text, time_ms, whole
 from agentv_stream.stores.store import RowTable, Store, StoredMessage, StoredSession
 from agentv_stream.stores.stored_json import readable
 
@@ -44,11 +44,14 @@ class TableStore:
     table: StoreTable
     unread: tuple[str, ...]
 
-    def sessions(self) -> list[StoredSession]:
+    def sessions(self, family: str | None = None) -> list[StoredSession]:
         facts = self.table.facts
         project = self.table.project(self.path)
         found: list[StoredSession] = []
-        for row in self._select(self.table.sessions, tuple(facts.values()), "", ()):
+        where, values = "", tuple[str, ...]()
+        if family is not None and "parent_id" in facts:
+            where, values = in_family([self.table.sessions], facts["id"], facts["parent_id"], family)
+        for row in self._select(self.table.sessions, tuple(facts.values()), where, values):
             name = row.get(facts["id"])
             if isinstance(name, str) and name and not self.table.hidden(name):
                 found.append(
