@@ -232,6 +232,13 @@ def test_how_a_silent_agent_ended_is_told(tmp_path: Path) -> None:
     assert "the agent printed nothing; it ended with exit code 7" in err
 
 
+@pytest.mark.parametrize(("code", "status"), [(130, "interrupted"), (143, "killed"), (7, "error")])
+def test_an_agent_that_handles_a_signal_ends_with_its_number(tmp_path: Path, code: int, status: str) -> None:
+    run(tmp_path, "--out", "r", "--", *agent(tmp_path, f"say(DATA)\nsys.exit({code})", stream(whole=False)))
+    value = json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())
+    assert (value["status"], value["evidence"]["reason"]) == (status, f"exit code {code}")
+
+
 def test_a_signal_to_us_ends_the_agent_and_our_code_says_so(tmp_path: Path) -> None:
     command = agent(tmp_path, "say(DATA)\nos.kill(os.getppid(), signal.SIGTERM)\nhang()", init())
     process = start(tmp_path, "--grace", "0.3", "--out", "r", "--", *command)

@@ -103,7 +103,8 @@ def test_a_build_without_completions_ends_with_its_last_answer() -> None:
     init, prompt, *_ = OLD
     message = {"type": "message", "role": "assistant", "id": "m", "text": "Done.", "timestamp": 1}
     assert ends(events_of(STREAM, [init, prompt, *lines(message)])) == [("complete", None)]
-    assert ends(events_of(STREAM, [*STREAMED[:2], *lines(message)])) == []
+    assert ends(pushed(STREAM, [*STREAMED[:2], *lines(message)]).events) == []
+    assert ends(events_of(STREAM, [*STREAMED[:2], *lines(message)])) == [("incomplete", None)]
 
 
 def test_a_completion_without_text_before_it_brings_the_answer_and_zeros_are_unknown() -> None:

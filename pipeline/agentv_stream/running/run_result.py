@@ -3,6 +3,7 @@
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from signal import SIGINT, SIGTERM
 from typing import Any
 
 import msgspec
@@ -19,6 +20,8 @@ from agentv_stream.sources.files import is_file
 
 OUTPUT_SCHEMA = "agentv_stream.output.v1"
 """The result for an output that is not a stream: statistics and tokens are null there, not 0."""
+_SIGNALLED = {128 + SIGINT: "interrupted", 128 + SIGTERM: "killed"}
+"""Exit codes of programs that handle a signal and then end."""
 
 
 def finish_result(result: Result, child: Child, options: RunOptions, attempt: int) -> None:
@@ -55,7 +58,7 @@ def _ended(end: ChildEnd) -> tuple[Any, str | None]:
         why = ", because it ran on after it had closed its output" if end.stopped == "closed" else ""
         return status, f"ended by {end.signal}{why}"
     if end.exit_code:
-        return "error", f"exit code {end.exit_code}"
+        return _SIGNALLED.get(end.exit_code, "error"), f"exit code {end.exit_code}"
     return None, None
 
 

@@ -134,11 +134,6 @@ def blocks(answer: Answer) -> list[dict[str, Any]]:
     return found
 
 
-def by_completion(written: Scenario, told: Scenario) -> str:
-    """The oldest builds print no end, so a stream without one may be whole."""
-    return "complete" if written.end == "complete" else "unknown"
-
-
 LOSSES = (no_inner, no_broken_answers, no_empty_answers, counts_as("error", ("denied",)))
 WRITERS = (
     Writer(
@@ -146,7 +141,6 @@ WRITERS = (
         write_stream,
         losses=LOSSES,
         tokens=at_the_end(tokens_of(is_whole)),
-        status=by_completion,
         prompts=1,
     ),
     Writer(

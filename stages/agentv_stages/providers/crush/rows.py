@@ -118,8 +118,7 @@ class RowsDecoder:
         elif message.role == "tool":
             for i, part in enumerate(parts):
                 if part.type == "tool_result" and part.data is not None:
-                    shell = part.data.tool_call_id in self.state.shells
-                    batch.events.append(_result(source, f"-{i}", part.data, shell=shell))
+                    self._result(source, f"-{i}", part.data, batch)
         elif message.role == "user":
             for i, part in enumerate(parts):
                 self._prompt(part.type, part.data or Data(), f"-{i}", message_id, source, batch)
@@ -162,6 +161,8 @@ class RowsDecoder:
                 events.append(
                     ToolCall(source, at, message_id, call_id, data.name or "unknown", _arguments(data), parent, model)
                 )
+            elif kind == "tool_result":  # of a call that the model's provider ran
+                self._result(source, at, data, batch)
             elif kind == "finish":
                 reason = data.reason or ""
                 if reason not in GOES_ON:
@@ -170,6 +171,9 @@ class RowsDecoder:
                     events.append(SessionEnd(end, "-end", ENDS.get(reason, "unknown"), text))
             else:
                 batch.ignore(f"part/{kind}")
+
+    def _result(self, source: Source, at: str, data: Data, batch: Batch) -> None:
+        batch.events.append(_result(source, at, data, shell=data.tool_call_id in self.state.shells))
 
     def _source_at(self, source: Source, time: float | None) -> Source:
         if time is None:

@@ -2,8 +2,8 @@
 
 Results name their call by `id`; in the first builds they have none, and answer the oldest open call. `toolId` is the
 name of a tool or empty, never an id. Lines of one answer have one `id` (texts) or `messageId` (calls).
-End rule: `completion`, whatever error follows. The builds of October 2025 print none: there a last answer without an
-open call is a good end. An `error` without a completion is a failed run.
+End rule: `completion`, whatever error follows; without it a run is incomplete. The builds of October 2025 print none:
+there a last answer without an open call is a good end. An `error` without a completion is a failed run.
 Source: public logs of October 2025 and January 2026; parsers of later builds.
 """
 
@@ -60,7 +60,8 @@ class Refused(Struct):
 class State(Struct):
     """`key` is the native id of the last answer and `answer` our own id of it; `closed`: a result or a prompt came
     after it; `thinks`: it only has reasoning so far. `spoken`: it has a text; `said` is a checksum of the
-    last text. `later`: a build that prints completions."""
+    last text. `later`: a build that prints completions. `cut`: an answer without a completion or an error behind it.
+    `last` is the place of the last record."""
 
     session_id: str | None = None
     model: str | None = None
@@ -72,6 +73,8 @@ class State(Struct):
     said: int | None = None
     later: bool = False
     done: bool = False
+    cut: bool = False
+    last: tuple[int, int, int] | None = None
     number: int = 0
     reasoning: int | None = None
     open: list[str] = []
@@ -109,16 +112,21 @@ class StreamDecoder:
             self._error(line, source, batch)
         else:
             batch.unknown_type(kind if kind != "system" else f"system/{line.subtype or ''}", record)
+        self.state.last = source.row, source.offset, source.length
 
     def flush(self, batch: Batch) -> None:
-        """A failed result that was held: nothing shows that it was a denial."""
+        """A failed result that was held: nothing shows that it was a denial. And the end of a run that has none."""
         self._let_go("error", batch)
+        state = self.state
+        if state.later and state.cut and state.last is not None:
+            source = Source(self.context.file, *state.last, None, self.context.stream)
+            batch.events.append(SessionEnd(source, "-cut", "incomplete"))
 
     def _init(self, line: Line, record: Record, source: Source, batch: Batch) -> None:
         state, session = self.state, line.session_id or line.sessionId
         another = other_session(record, session, state.session_id, batch)
-        said = self.state.said if session == self.state.session_id else None
-        self.state = State(session, line.model, said=said, later=line.reasoning_effort is not None)
+        before, later = self.state if session == self.state.session_id else State(), line.reasoning_effort is not None
+        self.state = State(session, line.model, said=before.said, later=later, cut=before.cut)
         info = SessionInfo(source, "", session, line.model, None, line.cwd, another=another, begins=True)
         batch.events.append(info)
 
@@ -129,7 +137,7 @@ class StreamDecoder:
             state.number = state.number + 1 if native == state.key else 0
             state.answer = f"{native}-{state.number}" if state.number else native
             state.spoken = False
-        state.key, state.closed, state.thinks, state.done = native, False, False, False
+        state.key, state.closed, state.thinks, state.done, state.cut = native, False, False, False, True
         return state.answer
 
     def _message(self, line: Line, record: Record, source: Source, batch: Batch) -> None:
@@ -219,6 +227,7 @@ class StreamDecoder:
             if usage is not None:
                 batch.events.append(usage)
         state.closed = state.done = state.later = True
+        state.cut = False
         duration = None if line.durationMs is None else whole_ms(line.durationMs)
         batch.events.append(
             SessionEnd(source, "", "complete", None, None, duration, line.numTurns, Raw(record.data), certain=True)
@@ -226,6 +235,7 @@ class StreamDecoder:
 
     def _error(self, line: Line, source: Source, batch: Batch) -> None:
         message = line.message or line.source or ""
+        self.state.cut = False
         batch.events.append(Notification(source, "", "error", message, "error"))
         if not self.state.done:
             batch.events.append(SessionEnd(source, "", "error", message, certain=True))

@@ -13,7 +13,7 @@ from agentv_stages.model.event import MAIN, Notification, SessionEnd, SessionInf
 from agentv_stages.model.payload import one_line
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch, parse_iso
-from agentv_stages.providers.goose.messages import Speech, add_message, is_hidden
+from agentv_stages.providers.goose.messages import Speech, add_message
 from agentv_stages.providers.goose.wire import (
     Document,
     Message,
@@ -32,29 +32,13 @@ LOSSES = (
 
 
 class State(Struct):
-    """`ended` is the last answer that asked for no tool: an end, unless more of that answer follows."""
-
     session_id: str | None = None
     speech: Speech = field(default_factory=Speech)
-    ended: Source | None = None
-    ended_place: str = ""
 
     def add(self, message: Message, place: str, source: Source, batch: Batch, parent: str | None) -> None:
-        """Appends the events of a message, after the end that the answer before it was. A hidden answer is none."""
-        if message.role == "assistant" and is_hidden(message):
-            add_message(message, place, source, self.speech, batch, parent)
-            return
-        if message.role != "assistant" or message.id is None or message.id != self.speech.native:
-            self.end(batch)
+        """Appends the events of a message. An answer that asks for no tool is an end, unless more of it follows."""
         if add_message(message, place, source, self.speech, batch, parent):
-            self.ended, self.ended_place = source, place
-        else:
-            self.ended = None
-
-    def end(self, batch: Batch) -> None:
-        if self.ended is not None:
-            batch.events.append(SessionEnd(self.ended, self.ended_place, "complete"))
-            self.ended = None
+            batch.events.append(SessionEnd(source, place, "complete"))
 
 
 class SessionDecoder:
@@ -81,7 +65,7 @@ class SessionDecoder:
             batch.unknown_type("(no messages)", record)
 
     def flush(self, batch: Batch) -> None:
-        self.state.end(batch)
+        """Nothing is held back."""
 
     def _facts(self, document: Document, source: Source, batch: Batch) -> None:
         self.state.session_id = document.id
@@ -125,7 +109,7 @@ class RowsDecoder:
             batch.unknown_type("row", record)
 
     def flush(self, batch: Batch) -> None:
-        self.state.end(batch)
+        """Nothing is held back."""
 
     def _source(self, record: Record, session: str | None, time_ms: int | None, base_id: str) -> Source:
         context, main = self.context, self.state.session_id
