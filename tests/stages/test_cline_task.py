@@ -131,6 +131,20 @@ def request(**members: Any) -> list[Record]:
     return lines({"ts": 1, "type": "say", "say": "api_req_started", "text": json.dumps(members)})
 
 
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        (r'{"request":"cut \ud83d","tokensIn":5,"tokensOut":2}', []),
+        ('{"request":"a\x01b","tokensIn":5,"tokensOut":2}', []),
+        ('{"tokensIn":5,"tokensOut":2,"cost":"free"}', ["schema"]),
+    ],
+)
+def test_what_a_strict_parser_refuses_in_a_request_costs_no_tokens(text: str, faults: list[str]) -> None:
+    batch = decoded(TASK, lines({"ts": 1, "type": "say", "say": "api_req_started", "text": text}))
+    (used,) = [event for event in batch.events if isinstance(event, TokenUsage)]
+    assert (used.input, used.output, [fault.reason for fault in batch.faults]) == (5, 2, faults)
+
+
 def test_the_protocol_of_openai_counts_cached_tokens_in_the_input_and_an_open_request_has_none() -> None:
     members: dict[str, Any] = {"tokensIn": 100, "tokensOut": 5, "cacheReads": 60, "cacheWrites": 0}
     for protocol, count in (("openai", 100), ("anthropic", 160), (None, 160)):

@@ -259,6 +259,16 @@ def test_an_array_with_half_of_a_surrogate_pair_is_opened() -> None:
     assert faults == []
 
 
+@pytest.mark.parametrize(
+    ("text", "behind", "faults"),
+    [(rb"cut \ud83d", b"", []), (b"a\x01b", b"", []), (b"a", b"\0" * 9, ["nul-run"]), (b"a", b"\n", [])],
+)
+def test_what_strict_parsers_refuse_in_one_record_costs_no_other(text: bytes, behind: bytes, faults: list[str]) -> None:
+    log = b"[" + says("one") + b"," + says("two", "msg_2").replace(b"two", text) + b"]" + behind
+    events, found, _ = read(log)
+    assert (len(texts(events)), found) == (2, faults)
+
+
 def test_an_array_within_the_array_of_records_is_not_opened() -> None:
     events, faults, _ = read(b"[" + says("a", "m1") + b",[" + says("b", "m2") + b"]," + says("c", "m3") + b"]\n")
     assert (texts(events), faults) == (["a", "c"], ["not-object"])

@@ -12,6 +12,7 @@ import re
 
 from msgspec import Raw, Struct
 
+from agentv_stages.chain.pruning import read_pruned
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import (
     EMPTY_OBJECT,
@@ -28,7 +29,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import has_value, inner_json, json_in, to_raw
+from agentv_stages.model.payload import decode_json, has_value, inner_json, json_in, to_raw
 from agentv_stages.model.provider import REFUSED, DecodeContext
 from agentv_stages.model.times import from_epoch
 from agentv_stages.providers.cline.api_history import DENIED, FILE, Answered, find, read_history
@@ -166,7 +167,7 @@ class TaskDecoder:
                 batch.ignore(kind)
             return
         if kind not in NO_USE and self._ends_call(kind):
-            request = _request(text) if kind in ("api_req_started", "deleted_api_reqs") else None
+            request = _request(text, record, batch) if kind in ("api_req_started", "deleted_api_reqs") else None
             denied = request is not None and DENIED.search(request.request or "") is not None
             self._close(source, "error" if kind in FAILURES else "denied" if denied else None, batch)
             if request is not None:
@@ -287,11 +288,20 @@ class TaskDecoder:
         return self._history
 
 
-def _request(text: str) -> Request:
+def _request(text: str, record: Record, batch: Batch) -> Request:
+    """The request that a text is; its members that do not fit are a fault."""
+    data = text.encode("utf-8", "replace")
     try:
-        return decode_request(text.encode("utf-8", "replace"))
+        return decode_request(data)
     except REFUSED:
+        pass
+    try:  # half an emoji, which strict parsers refuse, costs no tokens
+        found, problem = read_pruned(to_raw(decode_json(data)), decode_request)
+    except (ValueError, RecursionError):
         return Request()
+    if problem is not None:
+        batch.fault("schema", record, f"text: {problem}")
+    return found or Request()
 
 
 def _call_of(kind: str, text: str) -> tuple[str, Raw, str | None]:
