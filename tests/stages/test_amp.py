@@ -12,11 +12,13 @@ from support.decoding import (
     calls,
     check_laws,
     check_odd_shapes,
+    decoded,
     dialect,
     events_of,
     lines,
     records,
     results,
+    texts,
     total,
 )
 
@@ -97,3 +99,14 @@ def test_a_run_that_has_not_ended_is_no_result(run: dict[str, Any], end: tuple[s
     block = {"type": "tool_result", "toolUseID": "t", "run": run}
     thread = {"id": "T-1", "messages": [{"role": "user", "content": [block]}]}
     assert [(r.outcome, r.exit_code) for r in results(events_of(THREAD, lines(thread)))] == [end] * (end is not None)
+
+
+@pytest.mark.parametrize("of", [STREAM, THREAD])
+def test_a_content_may_be_one_text(of: Any) -> None:
+    user, answer = ({"role": role, "content": "So."} for role in ("user", "assistant"))
+    log = lines({"id": "T-1", "messages": [user, answer]})
+    if of is STREAM:
+        log = lines(*({"type": m["role"], "session_id": "T-1", "message": m} for m in (user, answer)))
+    batch = decoded(of, log)
+    assert (texts(batch.events), batch.faults) == (["So."], [])
+    assert [event.text for event in batch.events if isinstance(event, UserText)] == ["So."]

@@ -107,18 +107,19 @@ def turn(result: Any, reason: str | None = "UserTurnEnd", last: str = "a3", **mo
 @pytest.mark.parametrize(
     ("turns", "end"),
     [
-        ((turn({"Ok": {}}), turn({"Ok": {}})), ("complete", 7000)),
-        ((turn({"Ok": {}}), turn({"Err": "overloaded"})), ("error", 7000)),
-        ((turn({"Ok": {}}, "Cancelled"),), ("unknown", 3500)),
-        ((turn({"Ok": {}}, last="a2"),), ("complete", None)),  # of an earlier turn: the end is that of the answer
-        ((), ("complete", None)),
+        ((turn({"Ok": {}}), turn({"Ok": {}})), ("complete", None, 7000)),
+        ((turn({"Ok": {}}), turn({"Err": "overloaded"})), ("error", "overloaded", 7000)),
+        ((turn({"Err": {"code": 1}}),), ("error", "UserTurnEnd", 3500)),
+        ((turn({"Ok": {}}, "Cancelled"),), ("unknown", "Cancelled", 3500)),
+        ((turn({"Ok": {}}, last="a2"),), ("complete", None, None)),  # of an earlier turn: the end is the answer's
+        ((), ("complete", None, None)),
     ],
 )
-def test_the_document_has_the_end_of_the_last_turn(turns: Any, end: tuple[str, int | None]) -> None:
+def test_the_document_has_the_end_of_the_last_turn(turns: Any, end: tuple[str, str | None, int | None]) -> None:
     counts = {"input_token_count": 0, "output_token_count": 0}
     events = events_of(SESSION, [*WRITTEN, *lines(document(*({**members, **counts} for members in turns)))])
     last = [event for event in events if isinstance(event, SessionEnd)][-1]
-    assert (last.status, last.duration_ms) == end
+    assert (last.status, last.reason, last.duration_ms) == end
     assert not any(isinstance(event, TokenUsage) for event in events)
 
 

@@ -27,6 +27,11 @@ ENDS: dict[str, Outcome] = {
 }
 
 
+def blocks_of(content: list[Block] | str | None) -> list[Block]:
+    """The blocks of a content, which may be one text."""
+    return [Block("text", to_raw(content))] if isinstance(content, str) else content or []
+
+
 def add_answer(
     blocks: Sequence[Block],
     place: str,

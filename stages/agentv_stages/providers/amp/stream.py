@@ -12,7 +12,7 @@ from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import SessionEnd, SessionInfo, Source, Status, TokenUsage
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import whole_ms
-from agentv_stages.providers.amp.blocks import add_answer, add_input
+from agentv_stages.providers.amp.blocks import add_answer, add_input, blocks_of
 from agentv_stages.providers.amp.wire import Message, decode_line
 
 LOSSES = (
@@ -45,10 +45,10 @@ class StreamDecoder:
             self.state.session_id = line.session_id
             batch.events.append(SessionInfo(source, "", line.session_id, cwd=line.cwd, another=another, begins=True))
         elif kind == "user":
-            add_input(message.content or (), "", f"user-{record.row}", source, batch)
+            add_input(blocks_of(message.content), "", f"user-{record.row}", source, batch)
         elif kind == "assistant":
             message_id = message.id or f"answer-{record.row}"
-            add_answer(message.content or (), "", message_id, source, batch, message.model, parent)
+            add_answer(blocks_of(message.content), "", message_id, source, batch, message.model, parent)
             used = message.usage
             if used is not None and any((used.input_tokens, used.cache_read_input_tokens, used.output_tokens)):
                 parts = (used.input_tokens, used.cache_creation_input_tokens, used.cache_read_input_tokens)

@@ -13,7 +13,7 @@ from agentv_stages.model.event import Notification, SessionEnd, SessionInfo, Sou
 from agentv_stages.model.payload import one_line
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import epoch_ms, parse_iso
-from agentv_stages.providers.amp.blocks import add_answer, add_input
+from agentv_stages.providers.amp.blocks import add_answer, add_input, blocks_of
 from agentv_stages.providers.amp.wire import Entry, Spent, Thread, decode_entry, decode_thread
 
 LOSSES = (
@@ -53,7 +53,7 @@ class ThreadDecoder:
         used, part = entry.usage, f"-{place}"
         sent = epoch_ms(entry.meta.sentAt) if entry.meta is not None else None
         source = self.context.source(record, parse_iso(used.timestamp) if used is not None else sent)
-        message_id, blocks = f"m{place}", entry.content or ()
+        message_id, blocks = f"m{place}", blocks_of(entry.content)
         if entry.role == "user":
             add_input(blocks, part, message_id, source, batch)
         elif entry.role == "assistant":

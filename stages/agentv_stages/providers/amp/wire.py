@@ -41,7 +41,7 @@ class Block(Struct, gc=False):
 class Message(Struct, gc=False):
     id: str | None = None
     model: str | None = None
-    content: list[Block] | None = None
+    content: list[Block] | str | None = None
     usage: Usage | None = None
 
 
@@ -87,7 +87,7 @@ class Entry(Struct, gc=False):
 
     role: str = ""
     messageId: int | None = None
-    content: list[Block] | None = None
+    content: list[Block] | str | None = None
     usage: Spent | None = None
     state: Stopped | None = None
     meta: Sent | None = None

@@ -10,6 +10,7 @@ Source: Kiro CLI 2.5.1 to 2.x, sessions of June to August 2026.
 import re
 
 from msgspec import Raw, Struct
+from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from agentv_stages.chain.foreign import other_session
@@ -27,7 +28,7 @@ from agentv_stages.model.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.model.payload import EMPTY_STRING, text_json, to_raw
+from agentv_stages.model.payload import EMPTY_STRING, text_json, text_of, to_raw
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch, parse_iso, whole_ms
 from agentv_stages.providers.kiro.results import arguments, ending
@@ -51,6 +52,7 @@ LOSSES = (
 )
 NOTICES = {"Compaction": "compact_boundary", "Clear": "clear", "ResetTo": "rewind"}
 _ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl(?:\.gz|\.zst)?\Z")
+_members = Decoder(dict[str, Raw]).decode
 _ERROR = re.compile(rb'\{\s*"Error"')
 _AUTO = "auto"  # the program chooses a model and does not name it
 
@@ -171,10 +173,16 @@ def _end(source: Source, last: Turn, turns: list[Turn]) -> SessionEnd:
     duration = whole_ms(sum(part.secs * 1000 + part.nanos / 1e6 for part in parts)) if parts else None
     result = bytes(last.result)
     if result.startswith(b'{"Err"') or (result[:1] == b"{" and b'"Ok"' not in result[:8]):
-        return SessionEnd(source, "-document", "error", last.end_reason, None, duration)
+        return SessionEnd(source, "-document", "error", _failure(last.result) or last.end_reason, None, duration)
     if last.end_reason == "UserTurnEnd":
         return SessionEnd(source, "-document", "complete", None, None, duration)
     return SessionEnd(source, "-document", "unknown", last.end_reason, None, duration)
+
+
+def _failure(result: Raw) -> str:
+    """Why a turn failed, where that is a text."""
+    error = _members(result).get("Err", EMPTY_STRING)
+    return text_of(error) if bytes(error)[:1] == b'"' else ""
 
 
 Content = tuple[str, "Raw | ToolUse | ToolResultData | Thinking"]
