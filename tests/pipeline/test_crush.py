@@ -214,6 +214,16 @@ def test_an_answer_that_grows_within_a_second_changes_the_revision(path: Path) -
     assert len(seen) == 3
 
 
+def test_a_prompt_is_final_when_something_follows_it(path: Path) -> None:
+    """The totals counted as something that follows, so a row that was still written could be taken half-way."""
+    with closing(Crush(path)) as agent:
+        agent.session("s-1")
+        agent.message("s-1", "m-1", "user", part("text", text="Fix"))
+        assert [row.id for row in read_rows(path, "s-1") if row.final and row.id.startswith("m-")] == []
+        agent.answer("s-1", "m-2", part("text", text="I look"), reason=None)
+        assert [row.id for row in read_rows(path, "s-1") if row.final and row.id.startswith("m-")] == ["m-1"]
+
+
 def test_a_change_of_any_column_changes_the_revision(path: Path) -> None:
     """Only the first payload counted, which is null in answers of Hermes that call no tool."""
     with closing(Crush(path)) as agent:

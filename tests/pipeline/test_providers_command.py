@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from agentv_stages.providers import all_providers
 from agentv_stream.cli import build
+from agentv_stream.documentation.docs_pages import write
 from agentv_stream.documentation.provider_page import MEASURED, markdown
 from agentv_stream.documentation.provider_survey import survey
 from agentv_stream.documentation.provider_table import dialect_rows
@@ -84,9 +85,14 @@ def test_streams_without_the_prompt_say_so(name: str) -> None:
 
 def test_the_page_says_what_the_code_says() -> None:
     page = DOCS.read_text(encoding="utf-8")
-    assert page.partition("\n" + MEASURED)[0] + "\n" == markdown() + "\n", (
-        "make it again: python -m agentv_stream.documentation.provider_page CORPUS > docs/providers.md"
-    )
+    assert page.partition("\n" + MEASURED)[0] + "\n" == markdown() + "\n", "make it again: make docs"
+
+
+def test_the_page_is_written_without_recordings_and_keeps_their_counts(tmp_path: Path) -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    (tmp_path / "providers.md").write_text(page.replace("### `amp-stream`", "### `amp-strm`"), encoding="utf-8")
+    write(tmp_path)
+    assert (tmp_path / "providers.md").read_text(encoding="utf-8") == page
 
 
 def test_the_recordings_hold_nothing_that_has_no_name() -> None:

@@ -1,4 +1,5 @@
-"""The pages of docs/ that are generated from the code: cli.md, configuration.md, and tools.md from the tables.
+"""The pages of docs/ that are generated from the code: cli.md, configuration.md, tools.md from the tables, and
+providers.md, whose counts of recordings are kept as they are.
 
 python -m agentv_stream.documentation.docs_pages docs
 """
@@ -14,6 +15,8 @@ from msgspec import structs
 from agentv_stream.cli import COMMANDS, build
 from agentv_stream.cli.examples import EXAMPLES
 from agentv_stream.cli.tools import markdown as tools_page
+from agentv_stream.documentation.provider_page import MEASURED
+from agentv_stream.documentation.provider_page import markdown as providers_page
 from agentv_stream.settings import PREFIX, Settings
 
 HEAD = """\
@@ -214,6 +217,10 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, page in PAGES.items():
         (folder / name).write_text(page(), encoding="utf-8")
+    providers = folder / "providers.md"
+    before = providers.read_text(encoding="utf-8") if providers.exists() else ""
+    _, mark, measured = before.partition(f"\n{MEASURED}")
+    providers.write_text(providers_page() + mark + measured, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The page of all dialects: `python -m agentv_stream.documentation.provider_page CORPUS > docs/providers.md` writes it.
 
-The counts come from reading the recordings below CORPUS; without CORPUS they are left out.
+The counts come from reading the recordings below CORPUS; without CORPUS they are left out. `make docs` writes the rest
+of the page anew.
 """
 
 import sys

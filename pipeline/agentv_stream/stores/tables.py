@@ -85,7 +85,6 @@ class TableStore:
     def stages(self, session_id: str, after: int = 0) -> Iterator[tuple[str, Stage]]:
         for _, row in self._messages(session_id, after):
             yield str(row["id"]), self.table.stage_of(row)
-        yield f"{session_id}-totals", "open"
 
     def messages(self, session_id: str, children: Collection[str], after: int = 0) -> Iterator[StoredMessage]:
         table = self.table

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Stage: TypeAlias = Literal["ended", "follows", "open"]
-"""How far a message is: an ended answer (with it all before it have ended, too), a message that is whole as soon as
-another one follows it, or one that its agent still writes."""
+"""How far a message is: whole, with all before it (an answer that has ended; each message, if the agent writes a row
+when the message is whole); whole as soon as another one follows; or still being written."""
 
 Row: TypeAlias = Mapping[str, object]
 """The columns of a row: texts as `str`, numbers as they are, None."""

@@ -7,7 +7,7 @@ from agentv_stages.model.store import Row, Stage, StoreTable
 
 def stage_of(message: Row) -> Stage:
     """A row is written when its message is whole."""
-    return "follows"
+    return "ended"
 
 
 def started(message_id: str, children: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -31,7 +31,7 @@ def _is_row(line: Mapping[str, Any]) -> bool:
 
 def stage_of(message: Row) -> Stage:
     """A row is written when its item is whole."""
-    return "follows"
+    return "ended"
 
 
 def started(message_id: str, children: Collection[str]) -> tuple[tuple[str, str], ...]:
