@@ -531,6 +531,8 @@ def test_a_result_says_how_the_run_ended(members: dict[str, Any], status: str) -
     [
         ({"subtype": "success"}, "success"),
         ({"subtype": "error_max_turns"}, "error_max_turns"),
+        ({"subtype": "error_max_turns", "result": None, "errors": None}, "error_max_turns"),
+        ({"subtype": "error_max_turns", "result": "", "errors": []}, "error_max_turns"),
         ({"subtype": "success", "is_error": True, "result": "API Error: 529"}, "success: API Error: 529"),
         ({"subtype": "error_during_execution", "errors": ["x"]}, "error_during_execution: x"),
         ({"subtype": "error_during_execution", "errors": ["no x", "no y"]}, "error_during_execution: no x; no y"),

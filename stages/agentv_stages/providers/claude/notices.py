@@ -6,7 +6,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, Level, Notification, SessionEnd, SlashCommand, Source, Status, UserText
-from agentv_stages.model.payload import decode_json, plain_text, text_of
+from agentv_stages.model.payload import decode_json, has_value, plain_text, text_of
 from agentv_stages.providers.claude.blocks import slash_command
 from agentv_stages.providers.claude.catalogue import QUIET_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import MetaLine, SystemLine, before
@@ -74,16 +74,17 @@ def notice_of(name: str, line: SystemLine) -> tuple[str, Level] | None:
 
 
 def short(raw: Raw) -> str:
-    if not raw:
+    if not has_value(raw):
         return ""
-    return text_of(raw)[:300] or bytes(raw)[:300].decode("utf-8", "replace")
+    text = text_of(raw)[:300]
+    return text if text or bytes(raw)[:1] == b'"' else bytes(raw)[:300].decode("utf-8", "replace")
 
 
 def short_errors(raw: Raw) -> str:
     """A list of errors as one text; anything else as its own text."""
-    value = decode_json(raw)
+    value = decode_json(raw) if has_value(raw) else None
     errors = list(map(plain_text, value)) if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - decoded JSON
-    return "; ".join(filter(None, errors))[:300] or short(raw)
+    return "; ".join(filter(None, errors))[:300] or (short(raw) if value else "")
 
 
 _ENDS: dict[str, Status] = {

@@ -78,9 +78,8 @@ def _end_of(line: ResultLine, interrupted: bool) -> tuple[Status, str | None]:
         return "interrupted", reason
     if not line.is_error and line.subtype in ("success", ""):
         return "complete", reason
-    if line.result or line.errors:
-        reason = f"{reason}: {short(line.result) or short_errors(line.errors)}"
-    return "error", reason
+    words = short(line.result) or short_errors(line.errors)
+    return "error", f"{reason}: {words}" if words else reason
 
 
 def _note_run(spent: TokenUsage, line: ResultLine, state: StreamState) -> None:
