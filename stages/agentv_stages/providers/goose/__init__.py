@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from agentv_stages.model.provider import MODEL, PROMPT, About, Dialect, Head, LogRoot, Provider, Start
 from agentv_stages.providers.goose.session import LOSSES as SESSION_LOSSES
-from agentv_stages.providers.goose.session import RowsDecoder, SessionDecoder
+from agentv_stages.providers.goose.session import ROWS_LOSSES, RowsDecoder, SessionDecoder
 from agentv_stages.providers.goose.store import STORE
 from agentv_stages.providers.goose.stream import LOSSES as STREAM_LOSSES
 from agentv_stages.providers.goose.stream import StreamDecoder
@@ -103,7 +103,7 @@ PROVIDER = Provider(
             RowsDecoder,
             live=False,
             has_end=False,
-            losses=SESSION_LOSSES[1:],
+            losses=ROWS_LOSSES,
             stored=True,
             about=About(
                 "agentv-stream consume sessions.db --session SESSION",

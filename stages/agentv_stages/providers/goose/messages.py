@@ -1,11 +1,15 @@
 """A message of Goose to events; the stream, exports and the database have the same ones.
 
+The stream prints an answer under one id. A session keeps each of its requests as a message of its own, under an id that
+Goose makes, with a copy of the thoughts, and the response behind it. A response has the time of its request: it is made
+before the tool runs.
 Source: Goose, published source of 2026; no real log was seen.
 """
 
 import re
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
@@ -27,6 +31,7 @@ from agentv_stages.providers.goose.wire import Block, Message, Returned, ToolRes
 
 LIMIT = "I've reached the maximum number of actions"
 _DECLINED = re.compile(r"\s*(?:the )?user (?:has )?declined", re.IGNORECASE)
+_SPLIT = re.compile(r"msg_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _INTERRUPTED = "Interrupted by the user"
 _CREDITS = "creditsExhausted"
 _NO_USE = frozenset(("toolConfirmationRequest", "actionRequired", "frontendToolRequest", "redactedThinking"))
@@ -34,7 +39,8 @@ _NO_USE = frozenset(("toolConfirmationRequest", "actionRequired", "frontendToolR
 
 class Speech(Struct):
     """The answer that is read: `answer` is our id of it, `native` its own. `texts`: it has a text. `limit`: the last
-    text says that the limit of actions was reached."""
+    text says that the limit of actions was reached. `last` is the answer before the responses that are read, `asked`
+    the time of its last request."""
 
     model: str | None = None
     answer: str = ""
@@ -42,6 +48,17 @@ class Speech(Struct):
     texts: bool = False
     thoughts: bool = False
     limit: bool = False
+    last: str = ""
+    asked: float | None = None
+
+    def goes_on(self, message: Message) -> str:
+        """The answer that a message of the assistant belongs to; empty for a new one."""
+        if self.answer and message.id == self.native:
+            return self.answer
+        if not _SPLIT.match(message.id or "") or any(block.type == "text" for block in message.content or ()):
+            return ""
+        same = message.created is not None and message.created == self.asked
+        return self.answer or (self.last if same else "")
 
 
 def is_hidden(message: Message) -> bool:
@@ -62,14 +79,15 @@ def add_message(message: Message, place: str, source: Source, speech: Speech, ba
             batch.ignore("message/hidden")
             return False
         return _answer(message, place, source, speech, batch, parent)
-    hidden, speech.answer = is_hidden(message), ""
+    hidden, speech.last, speech.answer = is_hidden(message), speech.answer or speech.last, ""
+    untimed = replace(source, time_ms=None)
     for i, block in enumerate(message.content or ()):
         part = f"{place}-{i}"
         if block.type == "toolResponse":
             output, outcome, code = _ending(block.toolResult or ToolResponse())
-            batch.events.append(ToolResult(source, part, block.id or "", output, outcome, code))
+            batch.events.append(ToolResult(untimed, part, block.id or "", output, outcome, code))
         elif block.type == "text":
-            body = text_json(block.text)
+            body, speech.last = text_json(block.text), ""
             batch.events.append(UserText(source, part, body, f"user{place}-{source.row}", hidden))
         elif block.type == "image":
             batch.events.append(
@@ -81,9 +99,11 @@ def add_message(message: Message, place: str, source: Source, speech: Speech, ba
 
 
 def _answer(message: Message, place: str, source: Source, speech: Speech, batch: Batch, parent: str | None) -> bool:
-    if not speech.answer or message.id != speech.native:
-        speech.answer = message.id or f"answer{place}-{source.row}"
+    known = speech.goes_on(message)
+    if not known:
         speech.native, speech.texts, speech.thoughts = message.id, False, False
+    speech.answer = known or message.id or f"answer{place}-{source.row}"
+    copied = known and message.id != speech.native and speech.thoughts
     answer, model, add = speech.answer, speech.model, batch.events.append
     calls, spoken = 0, False
     for i, block in enumerate(message.content or ()):
@@ -95,11 +115,14 @@ def _answer(message: Message, place: str, source: Source, speech: Speech, batch:
                 speech.texts = spoken = True
                 speech.limit = text_of(text).startswith(LIMIT)
         elif kind in ("thinking", "reasoning"):
+            if copied:
+                batch.ignore("assistant/thinking again")
+                continue
             text = text_json(block.thinking if kind == "thinking" else block.text)
             add(Reasoning(source, part, answer, text, speech.thoughts, model=model))
             speech.thoughts = True
         elif kind == "toolRequest":
-            calls += 1
+            calls, speech.asked = calls + 1, message.created
             _call(block, part, answer, source, model, batch, parent)
         elif kind == "systemNotification":
             add(Notification(source, part, block.notificationType or kind, text_of(text_json(block.msg))))

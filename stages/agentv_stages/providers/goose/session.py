@@ -13,7 +13,7 @@ from agentv_stages.model.event import MAIN, Notification, SessionEnd, SessionInf
 from agentv_stages.model.payload import one_line
 from agentv_stages.model.provider import DecodeContext
 from agentv_stages.model.times import from_epoch, parse_iso
-from agentv_stages.providers.goose.messages import Speech, add_message
+from agentv_stages.providers.goose.messages import Speech, add_message, is_hidden
 from agentv_stages.providers.goose.wire import (
     Document,
     Message,
@@ -27,18 +27,36 @@ from agentv_stages.providers.goose.wire import (
 
 LOSSES = (
     "tokens of single answers; in the output of `--output-format json` all tokens",
+    "how long calls took",
     "the version of the program",
 )
+ROWS_LOSSES = ("tokens of single answers", *LOSSES[1:])
 
 
 class State(Struct):
+    """`ended` is the last answer that asked for no tool: an end, unless more of that answer follows."""
+
     session_id: str | None = None
     speech: Speech = field(default_factory=Speech)
+    ended: Source | None = None
+    ended_place: str = ""
 
     def add(self, message: Message, place: str, source: Source, batch: Batch, parent: str | None) -> None:
-        """Appends the events of a message. An answer that asks for no tool is an end, unless more of it follows."""
+        """Appends the events of a message, after the end that the answer before it was. A hidden answer is none."""
+        if message.role == "assistant" and is_hidden(message):
+            add_message(message, place, source, self.speech, batch, parent)
+            return
+        if message.role != "assistant" or message.id is None or not self.speech.goes_on(message):
+            self.end(batch)
         if add_message(message, place, source, self.speech, batch, parent):
-            batch.events.append(SessionEnd(source, place, "complete"))
+            self.ended, self.ended_place = source, place
+        else:
+            self.ended = None
+
+    def end(self, batch: Batch) -> None:
+        if self.ended is not None:
+            batch.events.append(SessionEnd(self.ended, self.ended_place, "complete"))
+            self.ended = None
 
 
 class SessionDecoder:
@@ -57,6 +75,7 @@ class SessionDecoder:
             self._facts(document, source, batch)
             for place, message in messages:
                 self._message(message, f"-{place}", record, batch)
+            self.state.end(batch)
         elif document.role is not None:
             self._message(decode_message(record.data), "", record, batch)
         elif document.working_dir is not None:
@@ -65,7 +84,7 @@ class SessionDecoder:
             batch.unknown_type("(no messages)", record)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        self.state.end(batch)
 
     def _facts(self, document: Document, source: Source, batch: Batch) -> None:
         self.state.session_id = document.id
@@ -109,7 +128,7 @@ class RowsDecoder:
             batch.unknown_type("row", record)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        self.state.end(batch)
 
     def _source(self, record: Record, session: str | None, time_ms: int | None, base_id: str) -> Source:
         context, main = self.context, self.state.session_id
@@ -122,10 +141,12 @@ class RowsDecoder:
         base_id = f"{stored.session_id}-{record.row if stored.id is None else stored.id}"
         source = self._source(record, stored.session_id, from_epoch(stored.created_timestamp), base_id)
         message_id = stored.message_id or base_id
-        message = Message(message_id, stored.role, None, stored.content_json, stored.metadata_json)
+        time = stored.created_timestamp
+        message = Message(message_id, stored.role, time, stored.content_json, stored.metadata_json)
         self.state.add(message, "", source, batch, None)
 
     def _totals(self, totals: Totals, record: Record, batch: Batch) -> None:
+        self.state.end(batch)  # they stand behind the last message
         base_id = f"{totals.session_id}-totals"
         source = self._source(record, totals.session_id, parse_iso(totals.updated_at), base_id)
         usage = Usage(

@@ -1,4 +1,7 @@
-"""Goose's database `sessions.db`: a row for each session and each message. Source: published source of 2026."""
+"""Goose's database `sessions.db`: a row for each session and each message. Source: published source of 2026.
+
+Rows are in the order of the conversation; in some versions a response has an earlier time than its request.
+"""
 
 from collections.abc import Collection
 
@@ -35,7 +38,7 @@ STORE = StoreTable(
         "accumulated_cache_write_tokens", "accumulated_cost", "updated_at",
     ),
     session_of="session_id",
-    order="created_timestamp, id",
+    order="id",
     changed="created_timestamp",
     stage_of=stage_of,
     started=started,

@@ -18,6 +18,7 @@ from agentv_stages.providers.goose.wire import Line, decode_line
 LOSSES = (
     "the prompt, the session's id, its folder, the version of the program",
     "tokens of single answers; in versions before June 2026 all tokens",
+    "how long calls took",
     "what sub-agents say and do",
 )
 
