@@ -73,3 +73,8 @@ def test_a_call_whose_arguments_are_no_json_is_an_error() -> None:
     assert [(call.name, call.input) for call in calls(events)] == [("shell", {"input": "{"})]
     assert [(r.call_id, r.outcome, r.output) for r in results(events)] == [("t1", "error", "no JSON")]
     assert not [event for event in events if isinstance(event, SessionEnd)]
+
+
+def test_a_content_may_mix_texts_and_blocks() -> None:
+    data = {"content": ["I ", {"type": "text", "text": "look."}], "tool_calls": []}
+    assert "".join(texts(events_of(MESSAGES, lines({"type": "ai", "data": data})))) == "I look."

@@ -113,7 +113,7 @@ class State(Struct):
 decode_envelope = Decoder(Envelope).decode
 decode_message = Decoder(Message).decode
 decode_path = Decoder(list[str]).decode
-decode_blocks = Decoder(list[Block]).decode
+decode_blocks = Decoder(list[Block | str]).decode
 
 
 class MessagesDecoder:
@@ -208,11 +208,13 @@ def _texts(content: Raw) -> list[tuple[bool, Raw]]:
         return [(False, text_json(content))] if has_value(content) else []
     try:
         blocks = decode_blocks(content)
-    except ValueError:  # texts, or blocks of a shape that no version writes
+    except ValueError:  # blocks of a shape that no version writes
         return [(False, to_raw(bytes(content).decode("utf-8", "replace")))]
     found: list[tuple[bool, Raw]] = []
     for block in blocks:
-        if block.type in ("thinking", "reasoning"):
+        if isinstance(block, str):
+            found.append((False, to_raw(block)))
+        elif block.type in ("thinking", "reasoning"):
             found.append((True, text_json(block.thinking if has_value(block.thinking) else block.reasoning)))
         elif has_value(block.text):
             found.append((False, text_json(block.text)))
