@@ -40,7 +40,6 @@ NOT_WRITTEN = {
     "atif": "likewise",
     "continue-output": "it is the last answer and nothing else",
     "antigravity-output": "it is the last answer and nothing else",
-    "otlp": "spans of any program; its own tests compare them with what was exported",
     "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
 }
 """Dialects that no writer has, and why."""

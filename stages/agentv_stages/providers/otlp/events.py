@@ -179,8 +179,11 @@ class TraceEvents:
         native = tool_name(span) if span is not None else part.name if part is not None else ""
         own = text_first(span, ("agentv_stream.tool",)) if span is not None else None
         parent = next((a.started_by for a in self._trace.agents if a.stream == call.stream and a.started_by), None)
+        source = self._source(holder, time_ms, call.stream, _number(model_span, message_id))
+        if span is None:  # other spans' events stand between it and those of its answer
+            source = replace(source, base_id=f"{source.base_id}:call{n}")
         event = ToolCall(
-            self._source(holder, time_ms, call.stream, _number(model_span, message_id)),
+            source,
             f"call{n}",
             message_id,
             _call_id(call, holder, n),
