@@ -53,6 +53,37 @@ def test_a_folder_has_one_session_where_its_files_share_it(tmp_path: Path) -> No
     assert sorted(row["tokens"]["input"] for row in rows) == [50, 480]
 
 
+@pytest.mark.parametrize(
+    "folders", [("traces", "logs"), ("2026-11-28", "2026-11-29"), ("hour=03/minute=05", "hour=04/minute=00")]
+)
+def test_folders_that_are_parts_of_an_export_are_one(folders: tuple[str, str], tmp_path: Path) -> None:
+    for n, folder in enumerate(folders):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "spans.jsonl").write_bytes(b"".join(LINES[n::2]))
+    (tmp_path / "other" / folders[0]).mkdir(parents=True)
+    (tmp_path / "other" / folders[0] / "spans.jsonl").write_bytes(LINES[7])
+    assert figures(summarize(tmp_path / sorted(folders)[0] / "spans.jsonl")) == WHOLE
+    found = find_sessions(find_roots([f"otlp={tmp_path}"]))
+    assert sorted(len(session.further) for session in found) == [0, 1]
+
+
+def test_contents_in_a_file_of_log_records_are_those_of_the_spans_whatever_its_name(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in LINES]
+    records: list[dict[str, Any]] = []
+    for line in lines:
+        for span in line["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+            moved = [pair for pair in span["attributes"] if pair["key"] == "gen_ai.output.messages"]
+            span["attributes"] = [pair for pair in span["attributes"] if pair not in moved]
+            if moved:
+                own = {"traceId": span["traceId"], "spanId": span["spanId"], "attributes": moved}
+                records.append(own | {"eventName": "gen_ai.client.inference.operation.details"})
+    (tmp_path / "z.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "a.jsonl").write_text(json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}) + "\n")
+    assert figures(summarize(tmp_path / "z.jsonl")) == WHOLE
+    (session,) = find_sessions(find_roots([f"otlp={tmp_path}"]))
+    assert (Path(session.path).name, [Path(f).name for f in session.further]) == ("z.jsonl", ["a.jsonl"])
+
+
 def test_log_records_and_spans_of_one_session_may_be_in_files_of_their_own(tmp_path: Path) -> None:
     records = (FIXTURES / "otlp" / "gemini-cli-records.otlp.jsonl").read_bytes()
     session = json.loads(records.splitlines()[0])["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["attributes"]

@@ -339,6 +339,9 @@ def test_a_session_that_was_exported_says_the_same_when_it_is_read_back(path: Pa
     after = exported(path, WITH_CONTENT)
     assert facts_of(after) == facts_of(before)
     assert after.result.status == before.result.status
+    assert after.result.cost_usd == (None if before.result.cost_usd is None else pytest.approx(before.result.cost_usd))
+    about, known = after.reader.observer.facts, before.reader.observer.facts
+    assert (about.title, about.git_branch, about.cwd) == (known.title, known.git_branch, known.cwd)
     begun = {e.message_id: e.source.time_ms for e in reversed(before.events) if isinstance(e, AssistantText | ToolCall)}
     ordered = None not in begun.values() and len({*begun.values()}) == len(begun)  # times say in which order they came
     for name in KEPT if ordered else KEPT[:-1]:

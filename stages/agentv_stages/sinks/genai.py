@@ -44,6 +44,9 @@ OLD_CACHE_WRITE = "gen_ai.usage.cache_creation.input_tokens"
 OWN: dict[str, Type] = {
     "agentv_stream.session.id": "string",
     "agentv_stream.session.cwd": "string",
+    "agentv_stream.session.git_branch": "string",
+    "agentv_stream.session.title": "string",
+    "agentv_stream.session.cost_usd": "double",
     "agentv_stream.session.format": "string",
     "agentv_stream.target": "string",
     "agentv_stream.test_id": "string",

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from agentv_stages.model.message import Message, PairedCall
 from agentv_stages.model.otlp import Attribute
-from agentv_stages.model.payload import decode_json, replace_surrogates
+from agentv_stages.model.payload import decode_json, replace_surrogates, to_raw
 from agentv_stages.redaction.redactor import Redactor
 from agentv_stages.sinks.plain_content import plain_content
 
@@ -84,6 +84,11 @@ class SpanContent:
     def text_of(self, message: Message) -> str:
         """The text of a prompt or an answer, cut."""
         return _cut(self._plain(message.content))
+
+    def redacted(self, text: str) -> str:
+        """A text without secrets, cut."""
+        found = decode_json(self._redactor.redact(bytes(to_raw(text))))
+        return _cut(found) if isinstance(found, str) else ""
 
     def _plain(self, blocks: list[Raw]) -> str:
         """The text of blocks, redacted before anything of it is cut."""

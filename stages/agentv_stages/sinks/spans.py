@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct, convert
 
+from agentv_stages.figures.facts import Facts
 from agentv_stages.figures.result import Observer
 from agentv_stages.model.batch import Batch
 from agentv_stages.model.event import (
@@ -339,7 +340,13 @@ class Spans:
         if len(agent.models) == 1:
             attributes["gen_ai.request.model"] = agent.models[0]
         if agent.stream == MAIN:
-            known = {"session.cwd": identity.cwd, "session.format": identity.format, "target": identity.target}
+            late = Facts() if ended is None else ended.facts  # a log may say it after the first answer
+            known = {
+                "session.cwd": identity.cwd or late.cwd,
+                "session.git_branch": identity.git_branch or late.git_branch,
+                "session.format": identity.format,
+                "target": identity.target,
+            }
             if identity.test_id != identity.session_id:
                 known["test_id"] = identity.test_id
             attributes |= {f"agentv_stream.{key}": value for key, value in known.items() if value is not None}
@@ -356,6 +363,10 @@ class Spans:
             for key in FIELDS if not tokens.unsure else ():
                 if (total := getattr(tokens, key)) is not None:
                     attributes[f"agentv_stream.session.usage.{key}"] = total
+            if ended.totals.cost_usd is not None:
+                attributes["agentv_stream.session.cost_usd"] = float(ended.totals.cost_usd)
+            if self._content is not None and ended.facts.title is not None:
+                attributes["agentv_stream.session.title"] = self._content.redacted(ended.facts.title)
             status = ended.status(self.agents.state.unpaired)
             attributes["agentv_stream.status"] = status
             if status in FAILED_STATUS:

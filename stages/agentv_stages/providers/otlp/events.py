@@ -113,9 +113,15 @@ class TraceEvents:
             self.session,
             next((model for model in models if model), None),
             next((span.version for span in spans if span.version), None),
-            next((cwd for span in spans if (cwd := text_first(span, ("agentv_stream.session.cwd",)))), None),
+            self._said("agentv_stream.session.cwd"),
+            self._said("agentv_stream.session.git_branch"),
+            title=self._said("agentv_stream.session.title"),
             another=begun and before != self.session,
         )
+
+    def _said(self, name: str) -> str | None:
+        """A text that our own export has in the span of the main agent."""
+        return next((text for span in self._trace.spans if (text := text_first(span, (name,)))), None)
 
     # --- prompts and answers
 
@@ -239,15 +245,21 @@ class TraceEvents:
         if own is not None and own not in _STATUSES:
             return totals
         reason = text_first(last, ("error.type",)) if last.error and own is None else None
-        return [*totals, SessionEnd(source, "end", status, reason)]
+        return [*totals, SessionEnd(source, "end", status, reason, _cost(last))]
 
     @staticmethod
     def _totals(span: SpanFacts, source: Source) -> list[AnyEvent]:
         figures = {name: whole_first(span, (f"agentv_stream.session.usage.{name}",)) for name in FIELDS}
         if all(figure is None for figure in figures.values()):
             return []
-        total = TokenUsage(source, "totals", span.id, "session", covers_streams=True)
+        total = TokenUsage(source, "totals", span.id, "session", covers_streams=True, cost_usd=_cost(span))
         return [replace(total, **figures)]
+
+
+def _cost(span: SpanFacts) -> float | None:
+    """The cost of the whole session, which our own export has where it is complete."""
+    cost = span.attributes.get("agentv_stream.session.cost_usd")
+    return float(cost) if isinstance(cost, (int, float)) else None
 
 
 def _number(span: SpanFacts | None, message_id: str) -> int | None:
