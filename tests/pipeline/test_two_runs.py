@@ -31,7 +31,7 @@ NAMELESS = (
 """Dialects in which not every run names its session: that two wrote at the same time may not show."""
 PATCHED = ("vscode-chat-jsonl",)
 """Records change a document, so that of two mixed ones nothing is right."""
-TRACED = ("otlp", "otlp-openinference")
+TRACED = ("otlp", "otlp-openinference", "otlp-client")
 """Each span names its trace, so that nothing is mixed."""
 UNTOLD = ("goose-stream",)
 """No line names the session, and totals are those of the session so far: the last one counts."""

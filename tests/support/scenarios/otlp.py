@@ -24,6 +24,7 @@ from support.scenarios.writer import (
     counts_as,
     json_lines,
     no_broken_answers,
+    no_inner,
     no_thinking,
 )
 
@@ -83,6 +84,17 @@ class GenAI:
             "gen_ai.tool.call.arguments": as_json(arguments),
             "gen_ai.tool.call.result": call.output,
         }
+
+
+class ClientOnly(GenAI):
+    """A client of models traces itself alone: results of calls are in the input of the next model call."""
+
+    def back(self, prompt: str, calls: list[Call]) -> Attributes:
+        messages: list[dict[str, Any]] = [{"role": "user", "parts": [{"type": "text", "content": prompt}]}]
+        for call in calls:
+            part = {"type": "tool_call_response", "id": f"call_{call.number:04d}", "response": call.output}
+            messages.append({"role": "tool", "parts": [part]})
+        return {"gen_ai.input.messages": as_json(messages)}
 
 
 class OpenInference:
@@ -156,11 +168,16 @@ class Spans:
 
     def agent(self, prompt: str, answers: tuple[Answer, ...], parent: int = 0) -> None:
         begun = self.begin()
+        before: list[Call] = []
         for answer in answers:
             if answer.whole:
                 model = self.begin()
-                self.end(model, begun[0], "chat pear-2", self.form.model(prompt, answer))
-            for call in answer.results:
+                attributes = self.form.model(prompt, answer)
+                if isinstance(self.form, ClientOnly):
+                    attributes |= self.form.back(prompt, before)
+                self.end(model, begun[0], "chat pear-2", attributes)
+            before += answer.results
+            for call in [] if isinstance(self.form, ClientOnly) else answer.results:
                 self.call(call, begun[0])
         done = bool(answers) and answers[-1].final
         self.end(begun, parent, "invoke_agent ada", self.form.agent(prompt), "" if done else "cancelled")
@@ -229,6 +246,19 @@ def no_silent_prompts(scenario: Scenario) -> Scenario:
     return replace(scenario, prompts=tuple(map(silent, scenario.prompts)))
 
 
+def results_in_the_next(scenario: Scenario) -> Scenario:
+    """A result is told by the model call behind it."""
+
+    def of(prompt: Prompt) -> Prompt:
+        if not prompt.answers:
+            return prompt
+        *before, last = prompt.answers
+        calls = tuple(replace(call, outcome="unpaired") for call in last.calls)
+        return replace(prompt, answers=(*before, replace(last, calls=calls)))
+
+    return replace(scenario, prompts=tuple(map(of, scenario.prompts)))
+
+
 POSSIBLE = (no_open_agents, no_json_texts)
 LOSSES = (no_broken_answers, counts_as("error", ("denied",)))
 WRITERS = (
@@ -256,5 +286,17 @@ WRITERS = (
         append_only=False,
         resumes=True,
         nests=True,
+    ),
+    Writer(
+        "otlp",
+        writing(ClientOnly()),
+        ALL,
+        name="otlp-client",
+        possible=(no_inner, no_json_texts),
+        losses=(*LOSSES, counts_as("ok", ("error", "denied")), results_in_the_next),
+        tokens=tokens,
+        status=by_agent,
+        append_only=False,
+        resumes=True,
     ),
 )

@@ -204,7 +204,8 @@ class TraceEvents:
 
     def _result(self, call: Call, event: ToolCall, n: int) -> ToolResult | None:
         span = call.span
-        known = self._responses.get(event.call_id)
+        waiting = self._responses.get(event.call_id)
+        known = waiting.pop(0) if waiting else None
         if span is None:
             if known is None:
                 return None

@@ -4,6 +4,7 @@ In: spans in any order. Out: for each stream (the main one, and one for each age
 calls, each with the tool calls that followed it.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -146,12 +147,17 @@ def _one_call(outer: SpanFacts, inner: SpanFacts) -> bool:
     return (None in ids or ids[0] == ids[1]) and (None in passed or passed[0] == passed[1])
 
 
-def responses(trace: Trace) -> dict[str, tuple[Spoken, SpanFacts]]:
-    """Results of calls that are in the input of a later model call, by the call's id, each with that model call."""
-    found: dict[str, tuple[Spoken, SpanFacts]] = {}
+def responses(trace: Trace) -> dict[str, list[tuple[Spoken, SpanFacts]]]:
+    """Results of calls that are in the input of a later model call, by the call's id, each with that model call. A
+    server may give an id again; then an input has as many results under it."""
+    found: dict[str, list[tuple[Spoken, SpanFacts]]] = {}
     for answer in trace.answers:
         if answer.span is not None:
+            seen = Counter[str]()
             for part in inputs(answer.span):
                 if part.kind == "response" and part.id:
-                    found.setdefault(part.id, (part, answer.span))
+                    seen[part.id] += 1
+                    known = found.setdefault(part.id, [])
+                    if seen[part.id] > len(known):
+                        known.append((part, answer.span))
     return found
