@@ -107,6 +107,14 @@ def test_a_build_without_completions_ends_with_its_last_answer() -> None:
     assert ends(events_of(STREAM, [*STREAMED[:2], *lines(message)])) == [("incomplete", None)]
 
 
+def test_a_first_line_that_comes_again_begins_no_run_and_one_alone_is_a_cut_run() -> None:
+    init, prompt = STREAMED[:2]
+    assert ends(events_of(STREAM, [init])) == [("incomplete", None)]
+    events = events_of(STREAM, [*STREAMED, init])
+    assert ends(events)[-1] == ends(events_of(STREAM, STREAMED))[-1]
+    assert len([event for event in events_of(STREAM, [init, prompt, init]) if isinstance(event, SessionInfo)]) == 1
+
+
 def test_a_completion_without_text_before_it_brings_the_answer_and_zeros_are_unknown() -> None:
     usage = {"input_tokens": 0, "output_tokens": 0}
     end = {"type": "completion", "finalText": "Done.", "timestamp": 2, "usage": usage}

@@ -10,6 +10,7 @@ from support.scenarios.scenario import Answer, Call, Scenario
 from support.scenarios.writer import (
     CWD,
     STARTED_MS,
+    Nameless,
     Tokens,
     Writer,
     Written,
@@ -134,6 +135,10 @@ def blocks(answer: Answer) -> list[dict[str, Any]]:
     return found
 
 
+def is_of_answer(record: dict[str, Any]) -> bool:
+    return record["type"] not in ("system", "completion") and record.get("role") != "user"
+
+
 LOSSES = (no_inner, no_broken_answers, no_empty_answers, counts_as("error", ("denied",)))
 WRITERS = (
     Writer(
@@ -142,6 +147,7 @@ WRITERS = (
         losses=LOSSES,
         tokens=at_the_end(tokens_of(is_whole)),
         prompts=1,
+        nameless=Nameless("no id is on all lines of an answer: a stretch within it splits it", is_of_answer),
     ),
     Writer(
         "droid-session",

@@ -60,8 +60,8 @@ class Refused(Struct):
 class State(Struct):
     """`key` is the native id of the last answer and `answer` our own id of it; `closed`: a result or a prompt came
     after it; `thinks`: it only has reasoning so far. `spoken`: it has a text; `said` is a checksum of the
-    last text. `later`: a build that prints completions. `cut`: an answer without a completion or an error behind it.
-    `last` is the place of the last record."""
+    last text. `later`: a build that prints completions. `cut`: a run without a completion or an error behind it.
+    `init` and `prompt` are checksums of its first line and of the last prompt. `last` is the last record's place."""
 
     session_id: str | None = None
     model: str | None = None
@@ -74,6 +74,8 @@ class State(Struct):
     later: bool = False
     done: bool = False
     cut: bool = False
+    init: int | None = None
+    prompt: int | None = None
     last: tuple[int, int, int] | None = None
     number: int = 0
     reasoning: int | None = None
@@ -123,10 +125,15 @@ class StreamDecoder:
             batch.events.append(SessionEnd(source, "-cut", "incomplete"))
 
     def _init(self, line: Line, record: Record, source: Source, batch: Batch) -> None:
-        state, session = self.state, line.session_id or line.sessionId
+        state, session, check = self.state, line.session_id or line.sessionId, crc32(record.data)
+        if check == state.init:
+            batch.ignore("init/again")
+            return
         another = other_session(record, session, state.session_id, batch)
-        before, later = self.state if session == self.state.session_id else State(), line.reasoning_effort is not None
-        self.state = State(session, line.model, said=before.said, later=later, cut=before.cut)
+        said = state.said if session == state.session_id else None
+        self.state = State(
+            session, line.model, said=said, later=line.reasoning_effort is not None, cut=True, init=check
+        )
         info = SessionInfo(source, "", session, line.model, None, line.cwd, another=another, begins=True)
         batch.events.append(info)
 
@@ -143,7 +150,11 @@ class StreamDecoder:
     def _message(self, line: Line, record: Record, source: Source, batch: Batch) -> None:
         state = self.state
         if line.role == "user":
-            state.closed = True
+            check = crc32(record.data)
+            if check == state.prompt:
+                batch.ignore("message/again")
+                return
+            state.closed, state.prompt = True, check
             add_prompt(source, "", line.text, f"user-{line.id or record.row}", batch)
         elif line.role == "assistant":
             answer = self._answer(line.id, record)
