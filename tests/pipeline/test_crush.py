@@ -175,7 +175,7 @@ def test_a_session_is_followed_while_it_grows_and_over_restarts(tmp_path: Path) 
 
     def follow() -> Any:
         follower = desk.follower()
-        follower.stores.share = follower.stores.pause = 0.0
+        follower.stores.share = follower.stores.look_share = follower.stores.pause = 0.0
         return follower
 
     follower = follow()

@@ -55,25 +55,15 @@ def test_each_log_is_a_session_and_is_found_once(tmp_path: Path) -> None:
     finds.close()
 
 
-def test_a_rotated_part_with_the_id_of_a_session_is_joined_to_it(tmp_path: Path) -> None:
-    finds = Finds(tmp_path)
-    first = finds.write("a.jsonl.1", RECORDS[:7])
-    finds.scan()
-    second = finds.write("a.jsonl", RECORDS[5:])
-    finds.scan()
-    assert finds.of(second) is finds.of(first)
-    assert finds.of(first).files.taken.repeated == 2
-    assert finds.said == ["a further part of a log that is followed"]
-    finds.close()
-
-
-def test_another_log_with_the_id_of_a_session_is_a_session_of_its_own(tmp_path: Path) -> None:
+def test_a_part_with_the_id_of_a_session_is_joined_to_it(tmp_path: Path) -> None:
     finds = Finds(tmp_path)
     first = finds.write("a.jsonl", RECORDS[:7])
     finds.scan()
     second = finds.write("b.jsonl", RECORDS[5:])
     finds.scan()
-    assert finds.of(second) is not finds.of(first)
+    assert finds.of(second) is finds.of(first)
+    assert finds.of(first).files.taken.repeated == 2
+    assert finds.said == ["a further part of a log that is followed"]
     finds.close()
 
 

@@ -303,7 +303,7 @@ def test_a_blocked_session_that_was_never_committed_is_begun_anew_and_keeps_its_
     assert again.number != session.number
     assert again.files.inputs[0].file.position == 0
     assert list(register.troubles) == [again.number]
-    assert register.ids.anywhere("claude-session", SESSION) == again.number
+    assert register.ids.in_folder(str(place.logs), "claude-session", SESSION) == again.number
     assert again.files.inputs[0].file.same_file() == session.files.inputs[0].file.same_file()
     place.close()
 

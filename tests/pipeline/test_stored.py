@@ -88,7 +88,7 @@ def call(name: str, status: str, tool: str = "bash", **metadata: str) -> dict[st
 def follow(desk: Desk, **plan: Any) -> Follower:
     """A follower that asks the store at every look."""
     follower = desk.follower(**plan)
-    follower.stores.share = follower.stores.pause = 0.0
+    follower.stores.share = follower.stores.look_share = follower.stores.pause = 0.0
     return follower
 
 

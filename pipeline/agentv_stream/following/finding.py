@@ -84,12 +84,10 @@ class Finding:
             if number:
                 yield number
                 session = self._register.hot.get(number)
-                if session is None:  # it is blocked, and will be read again under another number
-                    self._register.known.add([listed.path])
-                    continue
-                self._register.known.add(part.path for part in session.files.inputs)
-                if session.provider is None:
-                    self._undecided[number] = listed
+                if session is not None:
+                    self._register.known.add(part.path for part in session.files.inputs)
+                    if session.provider is None:
+                        self._undecided[number] = listed
         if any(listed.path not in self._register.known.entries and not listed.main for listed in found.values()):
             for session in list(self._register.hot.values()):
                 if session.number in self._register.hot:  # an earlier session in this loop may have taken it over

@@ -126,14 +126,14 @@ class KnownSessions:
 
     def __init__(self, say: Say) -> None:
         self._say = say
-        self._natives: dict[tuple[str, str, str], int] = {}  # path of the log, dialect, session id -> session
+        self._natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id -> session
         self._anywhere: dict[tuple[str, str], int] = {}  # dialect, session id -> its first session in any folder
         self.recognised: set[int] = set()  # sessions whose dialect is known: the others may not be logs
         self._fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
 
-    def at(self, path: str, dialect: str, native: str) -> int | None:
-        """The session with an id whose log had a path when its id became known."""
-        return self._natives.get((path, dialect, native))
+    def in_folder(self, folder: str, dialect: str, native: str) -> int | None:
+        """The session with an id whose main file is in a folder."""
+        return self._natives.get((folder, dialect, native))
 
     def anywhere(self, dialect: str, native: str) -> int | None:
         """The first session with an id in any folder."""
@@ -144,7 +144,7 @@ class KnownSessions:
         if dialect is not None:
             self.recognised.add(number)
         if dialect is not None and native is not None:
-            self._natives.setdefault((main, dialect, native), number)
+            self._natives.setdefault((main.rpartition("/")[0], dialect, native), number)
             self._anywhere.setdefault((dialect, native), number)
 
     def forget(self, number: int) -> None:

@@ -10,7 +10,6 @@ from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.discovery.places import Found, logical_name
 from agentv_stream.following.known_files import KnownFile, plain_name
 from agentv_stream.following.register import Register
-from agentv_stream.sources.files import is_there
 from agentv_stream.sources.folder import companions_of, may_be_companions
 from agentv_stream.sources.packed_folder import unpacked_name
 
@@ -66,8 +65,7 @@ class Newcomers:
         self._headers.pop(found.path, None)
 
     def further_part(self, found: Found) -> Literal["no", "yes", "later"]:
-        """Whether a new file continues a session. Its provider says so; or it is at the path of the session's log, or
-        has the name of a rotated one, with that session id or none; or the log, in the same folder, is gone.
+        """Whether a new file continues a session: it has its id; or it has none and the name of a rotated log.
 
         `later` if that session is blocked and has not been read yet.
         """
@@ -75,10 +73,17 @@ class Newcomers:
             header = self.header(found)
         except OSError:
             return "no"
-        number = self._rotated(found, header)
-        if number is None and header is not None and header.session_id is not None:
-            number = self._register.ids.at(found.path, header.dialect, header.session_id)
-            number = number or self._continued(header.dialect, header.session_id, found)
+        number: int | None = None
+        if header is not None and header.session_id is not None:
+            number = self._register.ids.in_folder(found.path.rpartition("/")[0], header.dialect, header.session_id)
+            if number is None:
+                number = self._elsewhere_begun(header.dialect, header.session_id, found)
+        else:
+            plain = logical_name(found.path)
+            for path in self._register.known.named(plain_name(plain))[-4:]:
+                entry = self._register.known.entries.get(path)
+                if path != found.path and logical_name(path) == plain and entry is not None:
+                    number = entry.number
         session = self._register.wake(number) if number else None
         if session is None or session.files.document:
             return "no"
@@ -90,35 +95,11 @@ class Newcomers:
         self._register.known.entries[found.path] = KnownFile(None, session.number)
         return "yes"
 
-    def _rotated(self, found: Found, header: Header | None) -> int | None:
-        """The session of the log that was rotated, if a new file is a part of it."""
-        plain = logical_name(found.path)
-        number: int | None = None
-        for path in self._register.known.named(plain_name(plain))[-4:]:
-            entry = self._register.known.entries.get(path)
-            if path != found.path and logical_name(path) == plain and entry is not None:
-                if header is None or header.session_id is None or self._names(entry.number, header):
-                    number = entry.number
-        return number
-
-    def _names(self, number: int, header: Header) -> bool:
-        """Whether a header names a session; also if that has not been read yet."""
-        session = self._register.wake(number)
-        if session is None:
-            return False
-        dialect = None if session.dialect is None else session.dialect.name
-        return session.chain is None or (session.native_id, dialect) == (header.session_id, header.dialect)
-
-    def _continued(self, dialect: str, session_id: str, found: Found) -> int | None:
-        """The session that a new file continues: its provider says so, or a file of that session in the same folder is
-        gone, as when a log is made anew under another name."""
+    def _elsewhere_begun(self, dialect: str, session_id: str, found: Found) -> int | None:
+        """The session in another folder that a new file continues, according to its provider."""
         number = self._register.ids.anywhere(dialect, session_id)
         session = self._register.wake(number) if number else None
         if session is None or session.provider is None:
             return None
-        folder = found.path.rpartition("/")[0]
-        here = [log.path for log in session.files.inputs if log.path.rpartition("/")[0] == folder]
         files = companions_of(session.provider, session.main, subagents=False)
-        if any(log.path == found.path for log in files) or not all(map(is_there, here)):
-            return number
-        return None
+        return number if any(log.path == found.path for log in files) else None

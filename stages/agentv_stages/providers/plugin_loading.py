@@ -6,7 +6,6 @@ In: a group of entry points. Out: providers by name. Each failure is a `PluginWa
 import warnings
 from collections.abc import Callable, Collection
 from functools import cache, partial
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -73,7 +72,7 @@ def _place(error: Exception) -> str:
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    at = "" if frame is None else f" in {PurePath(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}"
+    at = "" if frame is None else f" in {frame.tb_frame.f_code.co_filename.rpartition('/')[2]}:{frame.tb_lineno}"
     return f"{type(error).__name__}{at}"
 
 
