@@ -129,6 +129,7 @@ def write(scenario: Scenario) -> Written:
         for answer in prompt.answers:
             store.answer(SESSION, answer)
             session |= {"updated_at": store.clock.now // 1000, "cost": 0.01}
+            store.clock.last = store.clock.now  # the cost has the time of its session
     return Written("crush.db", store.database(), clock=store.clock, session=SESSION)
 
 

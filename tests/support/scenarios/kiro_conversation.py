@@ -73,7 +73,7 @@ def history(scenario: Scenario, clock: Clock) -> list[dict[str, Any]]:
                 "timestamp": iso_of(clock.now),
             }
             about: dict[str, Any] = {"request_start_timestamp_ms": clock.now, "model_id": "pear-2"}
-            clock.tick(says=not answer.empty or answer.number == 1)
+            clock.tick(says=bool(answer.text or answer.calls))
             about["stream_end_timestamp_ms"] = clock.now
             clock.asked |= dict.fromkeys((call.number for call in answer.calls), clock.now)
             elements.append({"user": user, "assistant": assistant(answer), "request_metadata": about})

@@ -7,7 +7,7 @@ import re
 
 from agentv_stages.model.batch import Batch, Record
 from agentv_stages.model.event import MAIN, ToolResult, sidechain
-from agentv_stages.model.payload import text_of
+from agentv_stages.model.payload import decode_json, text_of, to_raw
 from agentv_stages.model.provider import REFUSED, Companion, DecodeContext, Folder
 from agentv_stages.providers.antigravity.transcript import FULL, LOGS, SHORT, TranscriptDecoder, parts_of
 
@@ -64,8 +64,11 @@ def _started(path: str, folder: Folder) -> list[tuple[str, str]]:
     decoder, batch = TranscriptDecoder(DecodeContext(path)), Batch()
     for row, line in enumerate(line for line in data.split(b"\n") if line.strip()):
         try:
-            decoder.decode(Record(line, 0, row), batch)
-        except REFUSED:
+            try:
+                decoder.decode(Record(line, 0, row), batch)
+            except REFUSED:  # such as half of an emoji
+                decoder.decode(Record(bytes(to_raw(decode_json(line))), 0, row), batch)
+        except (*REFUSED, ValueError, RecursionError):
             continue
     results = [event for event in batch.events if isinstance(event, ToolResult)]
     return [(child, result.call_id) for result in results for child in _CHILD.findall(text_of(result.output_json))]
