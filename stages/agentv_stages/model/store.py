@@ -16,6 +16,16 @@ Row: TypeAlias = Mapping[str, object]
 """The columns of a row: texts as `str`, numbers as they are, None."""
 
 
+def whole_row(message: Row) -> Stage:
+    """The agent writes a row when its message is whole."""
+    return "ended"
+
+
+def no_children(message_id: str, children: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """No message is known to have started a child session."""
+    return ()
+
+
 class StoreTable(Struct, frozen=True):
     """The database of an agent. `facts` names the columns of `sessions` for `id`, `parent_id`, `title`, `version`,
     `directory`, `created`, `updated`; times are seconds, milliseconds or ISO texts in UTC.
@@ -40,10 +50,10 @@ class StoreTable(Struct, frozen=True):
     session_of: str
     order: str
     changed: str
-    stage_of: Callable[[Row], Stage]
-    started: Callable[[str, Collection[str]], tuple[tuple[str, str], ...]]
-    project: Callable[[str], str | None]
-    hidden: Callable[[str], bool]
+    stage_of: Callable[[Row], Stage] = whole_row
+    started: Callable[[str, Collection[str]], tuple[tuple[str, str], ...]] = no_children
+    project: Callable[[str], str | None] = lambda path: None
+    hidden: Callable[[str], bool] = lambda name: False
 
 
 class DocumentTable(Struct, frozen=True):

@@ -3,20 +3,7 @@
 Rows are in the order of the conversation; in some versions a response has an earlier time than its request.
 """
 
-from collections.abc import Collection
-
-from agentv_stages.model.store import Row, Stage, StoreTable
-
-
-def stage_of(message: Row) -> Stage:
-    """A row is written when its message is whole."""
-    return "ended"
-
-
-def started(message_id: str, children: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Nothing says which call started a sub-agent."""
-    return ()
-
+from agentv_stages.model.store import StoreTable
 
 STORE = StoreTable(
     provider="goose",
@@ -40,8 +27,4 @@ STORE = StoreTable(
     session_of="session_id",
     order="id",
     changed="created_timestamp",
-    stage_of=stage_of,
-    started=started,
-    project=lambda path: None,
-    hidden=lambda name: False,
 )  # fmt: skip

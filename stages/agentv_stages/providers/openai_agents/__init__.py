@@ -3,11 +3,11 @@
 Source: openai-agents 0.24.0, recorded, and its published source.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from agentv_stages.model.provider import About, Dialect, Head, Provider
-from agentv_stages.model.store import Row, Stage, StoreTable
+from agentv_stages.model.store import StoreTable
 from agentv_stages.model.tools import ToolTable, row, rows
 from agentv_stages.providers.openai_agents.items import LOSSES, ItemsDecoder
 
@@ -29,16 +29,6 @@ def _is_row(line: Mapping[str, Any]) -> bool:
     return isinstance(message, dict) and "message_data" in message and "session_id" in message
 
 
-def stage_of(message: Row) -> Stage:
-    """A row is written when its item is whole."""
-    return "ended"
-
-
-def started(message_id: str, children: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """There are no child sessions."""
-    return ()
-
-
 STORE = StoreTable(
     provider="openai-agents",
     sessions="agent_sessions",
@@ -51,10 +41,6 @@ STORE = StoreTable(
     session_of="session_id",
     order="id",
     changed="created_at",
-    stage_of=stage_of,
-    started=started,
-    project=lambda path: None,
-    hidden=lambda name: False,
 )
 
 PROVIDER = Provider(
