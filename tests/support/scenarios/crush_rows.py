@@ -5,8 +5,6 @@ sub-agent is a session that is named after the message and the call that started
 """
 
 import json
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 from support.crush_stores import SCHEMA, part
@@ -16,6 +14,7 @@ from support.scenarios.writer import (
     Writer,
     Written,
     by_last_answer,
+    database,
     is_answered,
     no_empty_answers,
     no_inner,
@@ -111,14 +110,7 @@ class Store:
             self.clock.ended |= dict.fromkeys((call.number for call in answer.calls), self.clock.now)
 
     def database(self) -> bytes:
-        with closing(sqlite3.connect(":memory:")) as connection:
-            connection.executescript(SCHEMA)
-            for table, rows in (("sessions", self.sessions), ("messages", self.messages)):
-                for row in rows:
-                    marks = ", ".join("?" * len(row))
-                    connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
-            connection.commit()
-            return connection.serialize()
+        return database(SCHEMA, sessions=self.sessions, messages=self.messages)
 
 
 def write(scenario: Scenario) -> Written:

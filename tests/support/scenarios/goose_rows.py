@@ -6,8 +6,6 @@ the time of its request. A sub-agent is a session with a parent; nothing says wh
 """
 
 import json
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,6 +20,7 @@ from support.scenarios.writer import (
     Writer,
     Written,
     by_last_answer,
+    database,
     is_answered,
     no_empty_answers,
     takes,
@@ -87,14 +86,7 @@ class Store:
             self.answer(own, answer)
 
     def database(self) -> bytes:
-        with closing(sqlite3.connect(":memory:")) as connection:
-            connection.executescript(TABLES)
-            for table, rows in (("sessions", self.sessions), ("messages", self.messages)):
-                for row in rows:
-                    marks = ", ".join("?" * len(row))
-                    connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
-            connection.commit()
-            return connection.serialize()
+        return database(TABLES, sessions=self.sessions, messages=self.messages)
 
 
 def only_answered(scenario: Scenario) -> Scenario:

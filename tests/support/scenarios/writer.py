@@ -1,7 +1,9 @@
 """What a writer of a dialect is: how a scenario is put down, and, as named losses, what the dialect cannot say."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -122,6 +124,18 @@ class Writer:
 def json_lines(records: list[Any]) -> bytes:
     """As agents print them: no blanks, letters as they are."""
     return b"".join(json.dumps(r, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for r in records)
+
+
+def database(schema: str, **tables: list[dict[str, Any]]) -> bytes:
+    """The file of an SQLite database with rows in its tables, each with the columns that it has."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        for table, rows in tables.items():
+            for row in rows:
+                marks = ", ".join("?" * len(row))
+                connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+        connection.commit()
+        return connection.serialize()
 
 
 def time_of(step: int) -> str:
