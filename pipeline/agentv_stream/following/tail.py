@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from agentv_stream.discovery.places import LOG_SUFFIXES
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.following.running import Rounds, Running
 from agentv_stream.following.service_log import Say
@@ -143,7 +144,7 @@ async def rounds(follower: Rounds, running: Running, stop: anyio.Event, wake: Wa
                 if path in follower.entries:
                     follower.warm[path] = time.monotonic()
                 else:
-                    new = new or path.endswith((".jsonl", ".json", ".zst", ".gz"))
+                    new = new or path.endswith((*LOG_SUFFIXES, ".zst", ".gz"))
             if new:
                 next_scan = min(next_scan, soon)
 
