@@ -183,7 +183,7 @@ def _actions(options: TailOptions, plan: Plan, notify: Say) -> "Actions | None":
 def _feed(
     options: TailOptions, settings: Settings, specs: "Loaded | None", follower: Follower, notify: Say
 ) -> "DatasetFeed | None":
-    """What writes the data set, if one is wanted. Raises: UsageError, SourceError."""
+    """The feed of the data set, if one is wanted. Raises: UsageError, SourceError."""
     if options.parquet is None:
         return None
     from agentv_stream.bulk.feeding import Order, check_dataset

@@ -60,7 +60,7 @@ class DatedTiers(Struct, array_like=True, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """What the cost of a session depends on; `by_model` are the parts of `tokens`."""
+    """The facts that decide the cost of a session; `by_model` are the parts of `tokens`."""
 
     provider: str
     dialect: str
